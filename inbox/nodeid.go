@@ -1,0 +1,91 @@
+package inbox
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"strings"
+	"time"
+)
+
+// Kind is a type that implements Node.
+type Kind string
+
+// The kinds, each the prefix of its ids.
+const (
+	KindUser         Kind = "usr"
+	KindAccount      Kind = "acc"
+	KindSettings     Kind = "set"
+	KindNotification Kind = "ntf"
+)
+
+// NodeID is what stands behind an opaque id: enough to find the row by its primary key.
+type NodeID struct {
+	Kind   Kind
+	UserID string
+	// Position is the place in the user's list; only with KindNotification.
+	Position Cursor
+}
+
+// positionLen is the length of a position in bytes: microseconds since 1970 and a UUID.
+const positionLen = 8 + 16
+
+// maxNodeID is the longest id as text.
+var maxNodeID = len("ntf_") + base64.RawURLEncoding.EncodedLen(positionLen+MaxUserID)
+
+// String returns the id as clients see it: the kind, an underscore and the key in base64url.
+func (n NodeID) String() string {
+	var buf [positionLen + MaxUserID]byte
+	key := buf[:0]
+	if n.Kind.hasPosition() {
+		//nolint:gosec // Two's complement both ways: times before 1970 come back as they went.
+		key = binary.BigEndian.AppendUint64(key, uint64(n.Position.CreatedAt.UnixMicro()))
+		key = append(key, n.Position.ID[:]...)
+	}
+	key = append(key, n.UserID...)
+	return string(n.Kind) + "_" + base64.RawURLEncoding.EncodeToString(key)
+}
+
+// ParseNodeID reads what String writes, and nothing else.
+func ParseNodeID(s string) (NodeID, bool) {
+	if len(s) > maxNodeID {
+		return NodeID{}, false
+	}
+	kind, text, _ := strings.Cut(s, "_")
+	n := NodeID{Kind: Kind(kind)}
+	key, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || !n.Kind.valid() {
+		return NodeID{}, false
+	}
+	if n.Kind.hasPosition() {
+		if len(key) < positionLen {
+			return NodeID{}, false
+		}
+		//nolint:gosec // See String.
+		n.Position.CreatedAt = time.UnixMicro(int64(binary.BigEndian.Uint64(key))).UTC()
+		n.Position.ID = UUID(key[8:positionLen])
+		key = key[positionLen:]
+	}
+	n.UserID = string(key)
+	if !ValidUserID(n.UserID) || !storableTime(n.Position.CreatedAt) || n.String() != s {
+		return NodeID{}, false
+	}
+	return n, true
+}
+
+func (k Kind) valid() bool {
+	switch k {
+	case KindUser, KindAccount, KindSettings, KindNotification:
+		return true
+	}
+	return false
+}
+
+func (k Kind) hasPosition() bool { return k == KindNotification }
+
+// storableTime reports whether Postgres and RFC 3339 can both hold the instant.
+func storableTime(t time.Time) bool { return t.Year() >= 0 && t.Year() <= 9999 }
+
+// Node is an object with an identity of its own.
+type Node interface {
+	NodeID() string
+}

@@ -1,0 +1,82 @@
+package inbox
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Notification is an event as told to one user.
+type Notification struct {
+	UserID    string
+	CreatedAt time.Time
+	ID        UUID
+	Kind      string
+	Category  string
+	// ActorID is the userId of who caused it; nil where nobody is named.
+	ActorID    *string
+	Title      string
+	Body       *string
+	URL        *string
+	Data       json.RawMessage
+	ReadAt     *time.Time
+	ArchivedAt *time.Time
+}
+
+// Cursor returns the notification's place in every list that holds it.
+func (n *Notification) Cursor() Cursor { return Cursor{n.CreatedAt, n.ID} }
+
+// NodeID returns the opaque id.
+func (n *Notification) NodeID() string { return NotificationID(n.UserID, n.Cursor()) }
+
+// NotificationID returns the opaque id of the user's notification at a place.
+func NotificationID(userID string, at Cursor) string {
+	return NodeID{Kind: KindNotification, UserID: userID, Position: at}.String()
+}
+
+// Status tells read from unread.
+type Status string
+
+// The statuses.
+const (
+	StatusUnread Status = "UNREAD"
+	StatusRead   Status = "READ"
+)
+
+// Filter says which notifications a list holds. The zero Filter holds all of them, the archived
+// ones too.
+type Filter struct {
+	// Status is nil for both.
+	Status *Status
+	// Categories is nil for all; an empty list matches nothing.
+	Categories []string
+	// Archived is nil for both.
+	Archived *bool
+}
+
+// NewFilter checks a filter's arguments. Errors are BadUserInput.
+func NewFilter(status *Status, categories []string, archived *bool) (Filter, error) {
+	if len(categories) > MaxCategories {
+		return Filter{}, BadArgument("filter", "filter.categories has more than %d elements", MaxCategories)
+	}
+	for _, c := range categories {
+		// Postgres takes no NUL in a text; no category holds one either.
+		if hasControl(c) {
+			return Filter{}, BadArgument("filter", "filter.categories holds a control character")
+		}
+	}
+	return Filter{Status: status, Categories: categories, Archived: archived}, nil
+}
+
+// MaxCategories is the most categories that a filter or a mark-all may name.
+const MaxCategories = 100
+
+// Badge is a user's counters.
+type Badge struct {
+	// Unread counts what is unread and not archived, up to MaxCount.
+	Unread int32
+	// Unseen counts what of that came since an inbox was last opened.
+	Unseen int32
+}
+
+// MaxCount is where the counters stop: it means "or more".
+const MaxCount = 9999

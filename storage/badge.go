@@ -1,0 +1,103 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"belfry/inbox"
+)
+
+// Both counts stop at 9,999, which means "or more": the cost of a badge is bounded too.
+const unreadCount = `
+  (SELECT count(*) FROM (
+     SELECT FROM notifications n
+     WHERE n.user_id = u.user_id AND n.read_at IS NULL AND n.archived_at IS NULL
+     LIMIT 9999) c)`
+
+const unreadCountsSQL = `-- name: UnreadCounts
+SELECT u.user_id, ` + unreadCount + `, 0
+FROM unnest($1::text[]) AS u (user_id)`
+
+// Unseen is what is unread and above the watermark, and what arrived after the mark with an older date.
+// Of the latter the newest thousand are looked at, since no index holds the order of arrival.
+const badgesSQL = `-- name: Badges
+SELECT u.user_id, ` + unreadCount + `,
+  (SELECT count(*) FROM (
+     SELECT FROM notifications n
+     WHERE n.user_id = u.user_id AND n.read_at IS NULL AND n.archived_at IS NULL
+       AND (n.created_at, n.id) > (coalesce(w.created_at, '-infinity'), coalesce(w.id, '00000000-0000-0000-0000-000000000000'))
+     LIMIT 9999) c)
+  + (SELECT count(*) FROM (
+       SELECT n.id FROM notifications n
+       WHERE n.user_id = u.user_id AND n.read_at IS NULL AND n.archived_at IS NULL
+         AND (n.created_at, n.id) <= (w.created_at, w.id)
+       ORDER BY n.created_at DESC, n.id DESC LIMIT 1000) late
+     WHERE late.id >= w.horizon)
+FROM unnest($1::text[]) AS u (user_id)
+LEFT JOIN seen_watermarks w ON w.user_id = u.user_id`
+
+// UnreadCounts reads how many notifications each user has unread; the badges' Unseen stays 0. It is
+// cheaper than Badges.
+func (s *Store) UnreadCounts(ctx context.Context, userIDs []string) (map[string]inbox.Badge, error) {
+	return s.badges(ctx, "unread counts", unreadCountsSQL, userIDs)
+}
+
+// Badges reads each user's counters.
+func (s *Store) Badges(ctx context.Context, userIDs []string) (map[string]inbox.Badge, error) {
+	return s.badges(ctx, "badges", badgesSQL, userIDs)
+}
+
+func (s *Store) badges(ctx context.Context, op, sql string, userIDs []string) (map[string]inbox.Badge, error) {
+	rows, err := s.pool.Query(ctx, sql, userIDs)
+	if err != nil {
+		return nil, fault(op, err)
+	}
+	badges := make(map[string]inbox.Badge, len(userIDs))
+	var user string
+	var unread, unseen int32
+	_, err = pgx.ForEachRow(rows, []any{&user, &unread, &unseen}, func() error {
+		badges[user] = inbox.Badge{Unread: unread, Unseen: min(unseen, inbox.MaxCount)}
+		return nil
+	})
+	return badges, fault(op, err)
+}
+
+// The watermark never moves back. The horizon always moves on: what arrived before this call and lies at
+// or below the position has been seen.
+const markSeenSQL = `-- name: MarkSeen
+INSERT INTO seen_watermarks AS w (user_id, created_at, id, horizon)
+SELECT $1, p.created_at, p.id, $4::uuid FROM (
+  SELECT $2::timestamptz AS created_at, $3::uuid AS id WHERE $2 IS NOT NULL
+  UNION ALL
+  (SELECT n.created_at, n.id FROM notifications n
+   WHERE $2 IS NULL AND n.user_id = $1
+   ORDER BY n.created_at DESC, n.id DESC LIMIT 1)) p
+ON CONFLICT (user_id) DO UPDATE SET
+  created_at = CASE WHEN (excluded.created_at, excluded.id) > (w.created_at, w.id) THEN excluded.created_at ELSE w.created_at END,
+  id = CASE WHEN (excluded.created_at, excluded.id) > (w.created_at, w.id) THEN excluded.id ELSE w.id END,
+  horizon = greatest(excluded.horizon, w.horizon)`
+
+// MarkSeen moves the user's watermark up to a position, or to the newest notification there is where
+// through is nil.
+func (s *Store) MarkSeen(ctx context.Context, userID string, through *inbox.Cursor) error {
+	var throughAt pgtype.Timestamptz
+	var throughID pgtype.UUID
+	if through != nil {
+		throughAt, throughID = at(*through), id(through.ID)
+	}
+	horizon, err := newUUID()
+	if err != nil {
+		return fault("mark seen", err)
+	}
+	_, err = s.pool.Exec(ctx, markSeenSQL, userID, throughAt, throughID, id(horizon))
+	return fault("mark seen", err)
+}
+
+// newUUID returns a UUIDv7: greater than all that this process made before.
+func newUUID() (inbox.UUID, error) {
+	u, err := uuid.NewV7()
+	return inbox.UUID(u), err
+}

@@ -1,0 +1,189 @@
+package storage
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+
+	"belfry/inbox"
+)
+
+// A feed statement reads from three lists that are disjoint and ordered alike, and of which a filter
+// switches some on: unread ($7), read ($8), archived ($9, and of those only the read or unread with $11).
+// Postgres merges their index ranges and stops at the limit, so that the cost of a page depends neither
+// on its depth nor on what the filter leaves out; only categories ($10) are filtered row by row.
+//
+// $2 to $5 are the ends of the range, $6 is the limit. The inner limits are one more than the largest
+// page: a constant tells the planner, which does not know $6, that few rows are wanted.
+const (
+	feedColumns = `n.user_id, n.created_at, n.id, n.kind, n.category, n.actor_id, n.title, n.body, n.url, n.data,
+    n.read_at, n.archived_at`
+	feedBranch = `
+    (SELECT ` + feedColumns + ` FROM notifications n WHERE `
+	feedUnread = ` AND n.read_at IS NULL AND n.archived_at IS NULL`
+	feedRead   = ` AND n.read_at IS NOT NULL AND n.archived_at IS NULL
+      AND (n.archived_at IS NOT NULL)::int = 0`
+	feedArchived = ` AND n.archived_at IS NOT NULL
+      AND (n.archived_at IS NOT NULL)::int = 1 AND ($11::boolean IS NULL OR (n.read_at IS NOT NULL) = $11)`
+	feedRange = `
+      AND (n.created_at, n.id) < ($2::timestamptz, $3::uuid)
+      AND (n.created_at, n.id) > ($4::timestamptz, $5::uuid)
+      AND ($10::text[] IS NULL OR n.category = ANY ($10))`
+	feedOlder = feedRange + `
+     ORDER BY n.created_at DESC, n.id DESC LIMIT 101)`
+	feedNewer = feedRange + `
+     ORDER BY n.created_at, n.id LIMIT 101)`
+
+	ofOne  = ` AND n.user_id = $1`
+	ofEach = ` AND n.user_id = u.user_id`
+)
+
+const feedPageSQL = `-- name: FeedPage
+SELECT * FROM (` +
+	feedBranch + `$7` + ofOne + feedUnread + feedOlder + ` UNION ALL` +
+	feedBranch + `$8` + ofOne + feedRead + feedOlder + ` UNION ALL` +
+	feedBranch + `$9` + ofOne + feedArchived + feedOlder + `
+) f ORDER BY created_at DESC, id DESC LIMIT $6`
+
+const feedPageBackwardSQL = `-- name: FeedPageBackward
+SELECT * FROM (` +
+	feedBranch + `$7` + ofOne + feedUnread + feedNewer + ` UNION ALL` +
+	feedBranch + `$8` + ofOne + feedRead + feedNewer + ` UNION ALL` +
+	feedBranch + `$9` + ofOne + feedArchived + feedNewer + `
+) f ORDER BY created_at, id LIMIT $6`
+
+const feedPagesSQL = `-- name: FeedPages
+SELECT f.* FROM unnest($1::text[]) WITH ORDINALITY AS u (user_id, ord) CROSS JOIN LATERAL (
+  SELECT * FROM (` +
+	feedBranch + `$7` + ofEach + feedUnread + feedOlder + ` UNION ALL` +
+	feedBranch + `$8` + ofEach + feedRead + feedOlder + ` UNION ALL` +
+	feedBranch + `$9` + ofEach + feedArchived + feedOlder + `
+  ) l ORDER BY created_at DESC, id DESC LIMIT $6
+) f ORDER BY u.ord, f.created_at DESC, f.id DESC`
+
+const feedPagesBackwardSQL = `-- name: FeedPagesBackward
+SELECT f.* FROM unnest($1::text[]) WITH ORDINALITY AS u (user_id, ord) CROSS JOIN LATERAL (
+  SELECT * FROM (` +
+	feedBranch + `$7` + ofEach + feedUnread + feedNewer + ` UNION ALL` +
+	feedBranch + `$8` + ofEach + feedRead + feedNewer + ` UNION ALL` +
+	feedBranch + `$9` + ofEach + feedArchived + feedNewer + `
+  ) l ORDER BY created_at, id LIMIT $6
+) f ORDER BY u.ord, f.created_at, f.id`
+
+// FeedPages reads the same page of each user's notifications. It costs one statement however many users
+// there are, and a second one where page.Both asks for the flag of the far side, both in one round trip.
+func (s *Store) FeedPages(
+	ctx context.Context, userIDs []string, page inbox.Page, filter inbox.Filter,
+) (map[string]Page[inbox.Notification], error) {
+	batch := &pgx.Batch{}
+	queueFeed(batch, userIDs, spanOf(page), filter)
+	probe, hasProbe := farSide(page)
+	if hasProbe {
+		queueFeed(batch, userIDs, probe, filter)
+	}
+	results := s.pool.SendBatch(ctx, batch)
+	defer func() { _ = results.Close() }()
+
+	found, err := scanFeed(results)
+	if err != nil {
+		return nil, fault("feed page", err)
+	}
+	var beyond map[string][]*inbox.Notification
+	if hasProbe {
+		if beyond, err = scanFeed(results); err != nil {
+			return nil, fault("feed page: far side", err)
+		}
+	}
+	pages := make(map[string]Page[inbox.Notification], len(userIDs))
+	for _, u := range userIDs {
+		pages[u] = newPage(page, found[u], len(beyond[u]) > 0)
+	}
+	return pages, nil
+}
+
+// queueFeed adds the statement that reads the span of each user's feed.
+func queueFeed(batch *pgx.Batch, userIDs []string, s span, filter inbox.Filter) {
+	newerAt, newerID, olderAt, olderID := s.bounds()
+	unread, read, archived, archivedRead := lists(filter)
+	var users any = userIDs
+	sql := feedPagesSQL
+	switch {
+	case len(userIDs) == 1 && s.backward:
+		users, sql = userIDs[0], feedPageBackwardSQL
+	case len(userIDs) == 1:
+		users, sql = userIDs[0], feedPageSQL
+	case s.backward:
+		sql = feedPagesBackwardSQL
+	}
+	batch.Queue(sql, users, newerAt, newerID, olderAt, olderID, s.limit,
+		unread, read, archived, filter.Categories, archivedRead)
+}
+
+// lists tells which of the three lists a filter wants, and of the archived ones whether only the read
+// or only the unread; nil is both.
+func lists(f inbox.Filter) (unread, read, archived bool, archivedRead *bool) {
+	inFeed := f.Archived == nil || !*f.Archived
+	archived = f.Archived == nil || *f.Archived
+	unread, read = inFeed, inFeed
+	if f.Status != nil {
+		isRead := *f.Status == inbox.StatusRead
+		unread, read = inFeed && !isRead, inFeed && isRead
+		archivedRead = &isRead
+	}
+	return unread, read, archived, archivedRead
+}
+
+// scanFeed reads one statement's notifications, by user and in the order they come.
+func scanFeed(results pgx.BatchResults) (map[string][]*inbox.Notification, error) {
+	rows, err := results.Query()
+	if err != nil {
+		return nil, err
+	}
+	found := map[string][]*inbox.Notification{}
+	list, err := scanNotifications(rows)
+	for _, n := range list {
+		found[n.UserID] = append(found[n.UserID], n)
+	}
+	return found, err
+}
+
+// scanNotifications reads rows of feedColumns and closes them.
+func scanNotifications(rows pgx.Rows) ([]*inbox.Notification, error) {
+	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*inbox.Notification, error) {
+		n := &inbox.Notification{}
+		err := row.Scan(&n.UserID, &n.CreatedAt, (*[16]byte)(&n.ID), &n.Kind, &n.Category, &n.ActorID,
+			&n.Title, &n.Body, &n.URL, &n.Data, &n.ReadAt, &n.ArchivedAt)
+		return n, err
+	})
+}
+
+const notificationsByKeySQL = `-- name: NotificationsByKey
+SELECT ` + feedColumns + `
+FROM unnest($1::text[], $2::timestamptz[], $3::uuid[]) AS k (user_id, created_at, id)
+JOIN notifications n ON n.user_id = k.user_id AND n.created_at = k.created_at AND n.id = k.id`
+
+// Notifications returns the notifications that exist among the ids, by opaque id. Ids of other kinds
+// are passed over.
+func (s *Store) Notifications(ctx context.Context, ids []inbox.NodeID) (map[string]*inbox.Notification, error) {
+	var users []string
+	var cursors []inbox.Cursor
+	for _, n := range ids {
+		if n.Kind == inbox.KindNotification {
+			users, cursors = append(users, n.UserID), append(cursors, n.Position)
+		}
+	}
+	times, uuids := keys(cursors)
+	rows, err := s.pool.Query(ctx, notificationsByKeySQL, users, times, uuids)
+	if err != nil {
+		return nil, fault("notifications by key", err)
+	}
+	list, err := scanNotifications(rows)
+	if err != nil {
+		return nil, fault("notifications by key", err)
+	}
+	found := make(map[string]*inbox.Notification, len(list))
+	for _, n := range list {
+		found[n.NodeID()] = n
+	}
+	return found, nil
+}
