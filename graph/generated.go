@@ -32,7 +32,6 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
 	Mutation() MutationResolver
-	Notification() NotificationResolver
 	Query() QueryResolver
 	Settings() SettingsResolver
 	User() UserResolver
@@ -60,9 +59,6 @@ type MutationResolver interface {
 	UpdateSettings(ctx context.Context, input UpdateSettingsInput) (*UpdateSettingsPayload, error)
 	SetPreference(ctx context.Context, input SetPreferenceInput) (*UpdateSettingsPayload, error)
 	PutAccount(ctx context.Context, input PutAccountInput) (*PutAccountPayload, error)
-}
-type NotificationResolver interface {
-	Actor(ctx context.Context, obj *inbox.Notification) (*inbox.Actor, error)
 }
 type QueryResolver interface {
 	Viewer(ctx context.Context) (*inbox.User, error)
@@ -1669,8 +1665,8 @@ func (ec *executionContext) _DispatchPayload_results(ctx context.Context, field 
 			return obj.Results, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*DispatchResult) graphql.Marshaler {
-			return ec.marshalODispatchResult2ᚕᚖbelfryᚋgraphᚐDispatchResultᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*inbox.DispatchResult) graphql.Marshaler {
+			return ec.marshalODispatchResult2ᚕᚖbelfryᚋinboxᚐDispatchResultᚄ(ctx, selections, v)
 		},
 		true,
 		false,
@@ -1767,7 +1763,7 @@ func (ec *executionContext) fieldContext_DispatchPayload_userErrors(_ context.Co
 	return fc, nil
 }
 
-func (ec *executionContext) _DispatchResult_recipient(ctx context.Context, field graphql.CollectedField, obj *DispatchResult) (ret graphql.Marshaler) {
+func (ec *executionContext) _DispatchResult_recipient(ctx context.Context, field graphql.CollectedField, obj *inbox.DispatchResult) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1790,7 +1786,7 @@ func (ec *executionContext) fieldContext_DispatchResult_recipient(_ context.Cont
 	return graphql.NewScalarFieldContext("DispatchResult", field, false, false, "String")
 }
 
-func (ec *executionContext) _DispatchResult_status(ctx context.Context, field graphql.CollectedField, obj *DispatchResult) (ret graphql.Marshaler) {
+func (ec *executionContext) _DispatchResult_status(ctx context.Context, field graphql.CollectedField, obj *inbox.DispatchResult) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1813,7 +1809,7 @@ func (ec *executionContext) fieldContext_DispatchResult_status(_ context.Context
 	return graphql.NewScalarFieldContext("DispatchResult", field, false, false, "DispatchStatus")
 }
 
-func (ec *executionContext) _DispatchResult_notificationId(ctx context.Context, field graphql.CollectedField, obj *DispatchResult) (ret graphql.Marshaler) {
+func (ec *executionContext) _DispatchResult_notificationId(ctx context.Context, field graphql.CollectedField, obj *inbox.DispatchResult) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1822,7 +1818,7 @@ func (ec *executionContext) _DispatchResult_notificationId(ctx context.Context, 
 			return ec.fieldContext_DispatchResult_notificationId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.NotificationID, nil
+			return obj.NotificationID(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
@@ -1833,7 +1829,7 @@ func (ec *executionContext) _DispatchResult_notificationId(ctx context.Context, 
 	)
 }
 func (ec *executionContext) fieldContext_DispatchResult_notificationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("DispatchResult", field, false, false, "ID")
+	return graphql.NewScalarFieldContext("DispatchResult", field, true, false, "ID")
 }
 
 func (ec *executionContext) _MarkAllNotificationsReadPayload_user(ctx context.Context, field graphql.CollectedField, obj *MarkAllNotificationsReadPayload) (ret graphql.Marshaler) {
@@ -2595,7 +2591,7 @@ func (ec *executionContext) _Notification_actor(ctx context.Context, field graph
 			return ec.fieldContext_Notification_actor(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return ec.Resolvers.Notification().Actor(ctx, obj)
+			return obj.Actor, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *inbox.Actor) graphql.Marshaler {
@@ -2609,8 +2605,8 @@ func (ec *executionContext) fieldContext_Notification_actor(_ context.Context, f
 	fc = &graphql.FieldContext{
 		Object:     "Notification",
 		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
+		IsMethod:   false,
+		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Actor(ctx, field)
 		},
@@ -5858,7 +5854,7 @@ func (ec *executionContext) _DispatchPayload(ctx context.Context, sel ast.Select
 
 var dispatchResultImplementors = []string{"DispatchResult"}
 
-func (ec *executionContext) _DispatchResult(ctx context.Context, sel ast.SelectionSet, obj *DispatchResult) graphql.Marshaler {
+func (ec *executionContext) _DispatchResult(ctx context.Context, sel ast.SelectionSet, obj *inbox.DispatchResult) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, dispatchResultImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -6117,58 +6113,57 @@ func (ec *executionContext) _Notification(ctx context.Context, sel ast.Selection
 		case "id":
 			out.Values[i] = ec._Notification_id(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "kind":
 			out.Values[i] = ec._Notification_kind(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "category":
 			out.Values[i] = ec._Notification_category(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "actor":
-			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
-				true, false,
-				func(ctx context.Context) graphql.Marshaler {
-					return ec._Notification_actor(ctx, field, obj)
-				})
+			out.Values[i] = ec._Notification_actor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "title":
 			out.Values[i] = ec._Notification_title(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "body":
 			out.Values[i] = ec._Notification_body(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "url":
 			out.Values[i] = ec._Notification_url(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "data":
 			out.Values[i] = ec._Notification_data(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "createdAt":
 			out.Values[i] = ec._Notification_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "readAt":
 			out.Values[i] = ec._Notification_readAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		case "archivedAt":
 			out.Values[i] = ec._Notification_archivedAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -7148,7 +7143,7 @@ func (ec *executionContext) unmarshalNDispatchInput2belfryᚋgraphᚐDispatchInp
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) marshalNDispatchResult2ᚖbelfryᚋgraphᚐDispatchResult(ctx context.Context, sel ast.SelectionSet, v *DispatchResult) graphql.Marshaler {
+func (ec *executionContext) marshalNDispatchResult2ᚖbelfryᚋinboxᚐDispatchResult(ctx context.Context, sel ast.SelectionSet, v *inbox.DispatchResult) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "DispatchResult!")
 		return graphql.Null
@@ -7704,14 +7699,14 @@ func (ec *executionContext) marshalODispatchPayload2ᚖbelfryᚋgraphᚐDispatch
 	return ec._DispatchPayload(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalODispatchResult2ᚕᚖbelfryᚋgraphᚐDispatchResultᚄ(ctx context.Context, sel ast.SelectionSet, v []*DispatchResult) graphql.Marshaler {
+func (ec *executionContext) marshalODispatchResult2ᚕᚖbelfryᚋinboxᚐDispatchResultᚄ(ctx context.Context, sel ast.SelectionSet, v []*inbox.DispatchResult) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNDispatchResult2ᚖbelfryᚋgraphᚐDispatchResult(ctx, sel, v[i])
+		return ec.marshalNDispatchResult2ᚖbelfryᚋinboxᚐDispatchResult(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {

@@ -51,23 +51,13 @@ type DispatchInput struct {
 // What became of an event.
 type DispatchPayload struct {
 	// One a recipient, in the order of the first mention. Null when refused as a whole.
-	Results []*DispatchResult `json:"results,omitempty"`
+	Results []*inbox.DispatchResult `json:"results,omitempty"`
 	// How many notifications this call wrote.
 	CreatedCount int32 `json:"createdCount"`
 	// How many recipients had it already.
 	DuplicateCount int32 `json:"duplicateCount"`
 	// Why it was refused; where it was, nothing is written.
 	UserErrors []*inbox.UserError `json:"userErrors"`
-}
-
-// What became of an event for one recipient.
-type DispatchResult struct {
-	// The recipient's userId.
-	Recipient string `json:"recipient"`
-	// What became of it.
-	Status inbox.DispatchStatus `json:"status"`
-	// The stored notification's id: on a duplicate the first one's, on a conflict too; null where muted.
-	NotificationID *string `json:"notificationId,omitempty"`
 }
 
 // How far to read, and what.

@@ -2,6 +2,8 @@ package inbox
 
 import (
 	"encoding/json"
+	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -12,8 +14,8 @@ type Notification struct {
 	ID        UUID
 	Kind      string
 	Category  string
-	// ActorID is the userId of who caused it; nil where nobody is named.
-	ActorID    *string
+	// Actor is nil where nobody is named. Its name and picture are there only where they were asked for.
+	Actor      *Actor
 	Title      string
 	Body       *string
 	URL        *string
@@ -80,3 +82,16 @@ type Badge struct {
 
 // MaxCount is where the counters stop: it means "or more".
 const MaxCount = 9999
+
+// CheckCategories returns what is wrong with the categories of a mark-all, nil where nothing is.
+func CheckCategories(categories []string) []*UserError {
+	var c checker
+	if len(categories) > MaxCategories {
+		c.tooLarge(fmt.Sprintf("must have at most %d elements", MaxCategories), "input", "categories")
+		return c.errors
+	}
+	for i, category := range categories {
+		c.line(category, 0, maxCategory, "input", "categories", strconv.Itoa(i))
+	}
+	return c.errors
+}

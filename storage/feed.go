@@ -151,8 +151,12 @@ func scanFeed(results pgx.BatchResults) (map[string][]*inbox.Notification, error
 func scanNotifications(rows pgx.Rows) ([]*inbox.Notification, error) {
 	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*inbox.Notification, error) {
 		n := &inbox.Notification{}
-		err := row.Scan(&n.UserID, &n.CreatedAt, (*[16]byte)(&n.ID), &n.Kind, &n.Category, &n.ActorID,
+		var actorID *string
+		err := row.Scan(&n.UserID, &n.CreatedAt, (*[16]byte)(&n.ID), &n.Kind, &n.Category, &actorID,
 			&n.Title, &n.Body, &n.URL, &n.Data, &n.ReadAt, &n.ArchivedAt)
+		if actorID != nil {
+			n.Actor = inbox.NewActor(*actorID, nil)
+		}
 		return n, err
 	})
 }

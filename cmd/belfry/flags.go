@@ -1,0 +1,100 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+)
+
+// errUsage is a command line that can't be carried out as written.
+var errUsage = errors.New("usage")
+
+// flags is a FlagSet whose flags fall back on the environment: --database-url on BELFRY_DATABASE_URL.
+type flags struct {
+	*flag.FlagSet
+	env environment
+}
+
+func newFlags(name string, env environment) *flags {
+	fs := flag.NewFlagSet("belfry "+name, flag.ContinueOnError)
+	fs.SetOutput(io.Discard)
+	return &flags{fs, env}
+}
+
+// parse reads the arguments, then the environment for what they leave out, and returns what is left over.
+// All faults are reported together.
+func (f *flags) parse(args []string) ([]string, error) {
+	if err := f.Parse(args); errors.Is(err, flag.ErrHelp) {
+		f.SetOutput(f.env.stdout)
+		f.Usage()
+		return nil, err
+	} else if err != nil {
+		return nil, fmt.Errorf("%w: %w", errUsage, err)
+	}
+	given := map[string]bool{}
+	f.Visit(func(fl *flag.Flag) { given[fl.Name] = true })
+	var faults []error
+	f.VisitAll(func(fl *flag.Flag) {
+		if given[fl.Name] {
+			return
+		}
+		name := "BELFRY_" + strings.ToUpper(strings.ReplaceAll(fl.Name, "-", "_"))
+		value, ok, err := f.secret(name)
+		if err == nil && ok {
+			if err = fl.Value.Set(value); err != nil {
+				err = fmt.Errorf("%s: %w", name, err)
+			}
+		}
+		faults = append(faults, err)
+	})
+	if err := errors.Join(faults...); err != nil {
+		return nil, fmt.Errorf("%w: %w", errUsage, err)
+	}
+	return f.Args(), nil
+}
+
+// secret reads a variable, or the file that NAME_FILE names, without its last line break.
+func (f *flags) secret(name string) (string, bool, error) {
+	value, ok := f.env.lookup(name)
+	path, hasFile := f.env.lookup(name + "_FILE")
+	switch {
+	case ok && hasFile:
+		return "", false, fmt.Errorf("%s and %s_FILE exclude each other", name, name)
+	case hasFile:
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return "", false, fmt.Errorf("%s_FILE: %w", name, err)
+		}
+		return strings.TrimRight(string(data), "\r\n"), true, nil
+	}
+	return value, ok, nil
+}
+
+// jwtSecretVariable holds the secret that signs and verifies tokens. It has no flag: a command line can
+// be read by everyone on the machine.
+const jwtSecretVariable = "BELFRY_JWT_SECRET"
+
+// logFlags adds the flags of the log and returns how to make it once they are parsed.
+func (f *flags) logFlags(format string) func() (*slog.Logger, error) {
+	level := f.String("log-level", "info", "debug, info, warn or error")
+	f.StringVar(&format, "log-format", format, "text or json")
+	return func() (*slog.Logger, error) {
+		var options slog.HandlerOptions
+		var l slog.Level
+		if err := l.UnmarshalText([]byte(*level)); err != nil {
+			return nil, fmt.Errorf("%w: log-level: %w", errUsage, err)
+		}
+		options.Level = l
+		switch format {
+		case "text":
+			return slog.New(slog.NewTextHandler(f.env.stderr, &options)), nil
+		case "json":
+			return slog.New(slog.NewJSONHandler(f.env.stderr, &options)), nil
+		}
+		return nil, fmt.Errorf("%w: log-format must be text or json", errUsage)
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"belfry/storage"
+)
+
+func runMigrate(ctx context.Context, env environment, args []string) error {
+	f := newFlags("migrate", env)
+	url := f.String("database-url", "", "the database, as postgres://user:password@host/name (required)")
+	rest, err := f.parse(args)
+	if err != nil {
+		return err
+	}
+	// The flags may follow the verb too: belfry migrate up --database-url URL.
+	if len(rest) > 1 {
+		verb := rest[0]
+		if rest, err = f.parse(rest[1:]); err != nil {
+			return err
+		}
+		rest = append([]string{verb}, rest...)
+	}
+	if len(rest) != 1 || rest[0] != "up" && rest[0] != "status" {
+		return fmt.Errorf("%w: belfry migrate up or belfry migrate status", errUsage)
+	}
+	if *url == "" {
+		return fmt.Errorf("%w: database-url is required", errUsage)
+	}
+	if rest[0] == "up" {
+		return migrateUp(ctx, env, *url)
+	}
+	steps, err := storage.Migrations(ctx, *url)
+	if err != nil {
+		return err
+	}
+	for _, s := range steps {
+		state := "pending"
+		if s.IsApplied {
+			state = "applied"
+		}
+		_, _ = fmt.Fprintf(env.stdout, "%-8s %s\n", state, s.Name)
+	}
+	return nil
+}
+
+func migrateUp(ctx context.Context, env environment, url string) error {
+	names, err := storage.Migrate(ctx, url)
+	if err != nil {
+		return err
+	}
+	for _, n := range names {
+		_, _ = fmt.Fprintf(env.stdout, "applied  %s\n", n)
+	}
+	if len(names) == 0 {
+		_, _ = fmt.Fprintln(env.stdout, "up to date")
+	}
+	return nil
+}

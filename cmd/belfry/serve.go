@@ -1,0 +1,130 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"belfry/auth"
+	"belfry/inbox"
+	"belfry/storage"
+)
+
+// serveConfig is what belfry serve is told.
+type serveConfig struct {
+	databaseURL   string
+	listen        string
+	introspection bool
+	stopTimeout   time.Duration
+	auth          auth.Config
+}
+
+func runServe(ctx context.Context, env environment, args []string) error {
+	var cfg serveConfig
+	f := newFlags("serve", env)
+	f.StringVar(&cfg.databaseURL, "database-url", "", "the database, as postgres://user:password@host/name (required)")
+	f.StringVar(&cfg.listen, "listen", ":8080", "the address to serve on")
+	f.BoolVar(&cfg.introspection, "introspection", false, "let clients read the schema")
+	f.DurationVar(&cfg.stopTimeout, "stop-timeout", 20*time.Second, "how long a stop may take, all in all")
+	f.StringVar(&cfg.auth.JWKSURL, "jwks-url", "", "where the keys of RS256, ES256 and EdDSA tokens are; instead of "+jwtSecretVariable)
+	f.StringVar(&cfg.auth.Issuer, "issuer", "", "what a token's iss must be; any where empty")
+	f.StringVar(&cfg.auth.Audience, "audience", "", "what a token's aud must contain; any where empty")
+	newLogger := f.logFlags("json")
+	rest, err := f.parse(args)
+	if err != nil {
+		return err
+	}
+	secret, _, secretErr := f.secret(jwtSecretVariable)
+	cfg.auth.Secret = []byte(secret)
+	logger, logErr := newLogger()
+	if err := errors.Join(cfg.check(rest), secretErr, logErr); err != nil {
+		return err
+	}
+
+	var stop stopStack
+	defer stop.run()
+	verifier, err := auth.Open(ctx, cfg.auth, logger)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	stop.push(verifier.Close)
+	listener, err := listen(ctx, cfg.listen)
+	if err != nil {
+		return err
+	}
+	stop.push(func() { _ = listener.Close() })
+	// Not ctx: the pool outlives the signal until the requests in flight are done.
+	store, err := storage.Open(context.WithoutCancel(ctx), storage.Config{URL: cfg.databaseURL, Logger: logger})
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	stop.push(store.Close)
+	if err := awaitSchema(ctx, store); err != nil {
+		return err
+	}
+	srv := newServer(store, verifier, cfg.introspection, logger)
+	return srv.run(ctx, listener, cfg.stopTimeout, func(context.Context) error { return nil })
+}
+
+func (cfg serveConfig) check(rest []string) error {
+	var faults []error
+	if len(rest) > 0 {
+		faults = append(faults, fmt.Errorf("%w: unexpected %q", errUsage, rest[0]))
+	}
+	if cfg.databaseURL == "" {
+		faults = append(faults, fmt.Errorf("%w: database-url is required", errUsage))
+	}
+	if cfg.stopTimeout <= 0 {
+		faults = append(faults, fmt.Errorf("%w: stop-timeout must be more than 0", errUsage))
+	}
+	return errors.Join(faults...)
+}
+
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%w; choose another address with --listen", err)
+	}
+	return l, nil
+}
+
+// How long a start waits for its database, and how often it asks.
+const (
+	startTimeout  = 30 * time.Second
+	startInterval = 250 * time.Millisecond
+)
+
+// awaitSchema waits until the database answers and has the schema that this program needs: a server and
+// its database are often started together.
+func awaitSchema(ctx context.Context, store *storage.Store) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("no answer within %s", startTimeout))
+	defer cancel()
+	ticker := time.NewTicker(startInterval)
+	defer ticker.Stop()
+	for {
+		err := store.CheckSchema(ctx)
+		if inbox.ErrorCode(err) != inbox.Unavailable {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+	}
+}
+
+// stopStack undoes a start, the last step first: a stop and a failed start take the same way.
+type stopStack struct {
+	steps []func()
+}
+
+func (s *stopStack) push(step func()) { s.steps = append(s.steps, step) }
+
+func (s *stopStack) run() {
+	for i := len(s.steps) - 1; i >= 0; i-- {
+		s.steps[i]()
+	}
+}

@@ -1,0 +1,63 @@
+// Package resolvers turns GraphQL words into domain words and back: a file per topic, and no rule or
+// statement of its own. graph.ResolverRoot lists what it must answer.
+package resolvers
+
+import (
+	"context"
+	"time"
+
+	"belfry/graph"
+	"belfry/inbox"
+	"belfry/storage"
+)
+
+// Resolver answers every field that is more than a value at hand.
+type Resolver struct {
+	store *storage.Store
+}
+
+var _ graph.ResolverRoot = (*Resolver)(nil)
+
+// New returns a Resolver over a store.
+func New(store *storage.Store) *Resolver { return &Resolver{store: store} }
+
+type (
+	queryResolver    struct{ *Resolver }
+	mutationResolver struct{ *Resolver }
+	userResolver     struct{ *Resolver }
+	settingsResolver struct{ *Resolver }
+)
+
+// Query returns the resolver of the root's reads.
+func (r *Resolver) Query() graph.QueryResolver { return queryResolver{r} }
+
+// Mutation returns the resolver of the root's writes.
+func (r *Resolver) Mutation() graph.MutationResolver { return mutationResolver{r} }
+
+// User returns the resolver of a user's fields.
+func (r *Resolver) User() graph.UserResolver { return userResolver{r} }
+
+// Settings returns the resolver of the fields of a user's settings.
+func (r *Resolver) Settings() graph.SettingsResolver { return settingsResolver{r} }
+
+// now is the server's time, for the rules that bound a client's.
+func now() time.Time { return time.Now() }
+
+// withScope returns an error unless the caller has the scope.
+func withScope(ctx context.Context, scope inbox.Scope) error {
+	caller, err := inbox.CallerFrom(ctx)
+	if err == nil && !caller.Has(scope) {
+		err = inbox.Errorf(inbox.Forbidden, "the token lacks the scope %q", scope)
+	}
+	return err
+}
+
+// mayRead returns an error unless the caller may read the user's inbox. Every field below a User asks:
+// a mutation's payload may hold a user whose inbox its caller may not read.
+func mayRead(ctx context.Context, userID string) error {
+	caller, err := inbox.CallerFrom(ctx)
+	if err == nil && !caller.MayRead(userID) {
+		err = inbox.Errorf(inbox.Forbidden, "the token lacks the scope %q", inbox.ScopeRead)
+	}
+	return err
+}

@@ -1,0 +1,48 @@
+package resolvers
+
+import (
+	"context"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+)
+
+// selects reports whether the client has selected a path below the current field. It does not look at
+// @skip and @include, so it may say yes once too often, which costs a look-up and no wrong answer.
+func selects(ctx context.Context, path ...string) bool {
+	return leadsTo(graphql.GetFieldContext(ctx).Field.Selections, path)
+}
+
+// siblingSelected reports whether the client has selected another field of the object that the current
+// field belongs to.
+func siblingSelected(ctx context.Context, name string) bool {
+	parent := graphql.GetFieldContext(ctx).Parent
+	for parent != nil && parent.Index != nil {
+		parent = parent.Parent
+	}
+	return parent != nil && leadsTo(parent.Field.Selections, []string{name})
+}
+
+// leadsTo reports whether a selection set holds a path of field names, through fragments.
+func leadsTo(set ast.SelectionSet, path []string) bool {
+	if len(path) == 0 {
+		return true
+	}
+	for _, selection := range set {
+		switch s := selection.(type) {
+		case *ast.Field:
+			if s.Name == path[0] && leadsTo(s.SelectionSet, path[1:]) {
+				return true
+			}
+		case *ast.InlineFragment:
+			if leadsTo(s.SelectionSet, path) {
+				return true
+			}
+		case *ast.FragmentSpread:
+			if s.Definition != nil && leadsTo(s.Definition.SelectionSet, path) {
+				return true
+			}
+		}
+	}
+	return false
+}
