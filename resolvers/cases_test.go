@@ -40,7 +40,9 @@ func (p feedPage) titles() string {
 // page reads a page of ada's feed.
 func (a *api) page(variables map[string]any) feedPage {
 	a.t.Helper()
-	var data struct{ Viewer struct{ Notifications feedPage } }
+	var data struct {
+		Viewer struct{ Notifications feedPage }
+	}
 	a.must(as("ada"), pageQuery, variables, &data)
 	return data.Viewer.Notifications
 }
@@ -48,7 +50,9 @@ func (a *api) page(variables map[string]any) feedPage {
 // badge returns ada's counters as "unread/unseen".
 func (a *api) badge() string {
 	a.t.Helper()
-	var data struct{ Viewer struct{ UnreadCount, UnseenCount int } }
+	var data struct {
+		Viewer struct{ UnreadCount, UnseenCount int }
+	}
 	a.must(as("ada"), `{ viewer { unreadCount unseenCount } }`, nil, &data)
 	return fmt.Sprintf("%d/%d", data.Viewer.UnreadCount, data.Viewer.UnseenCount)
 }
@@ -290,7 +294,7 @@ func TestBadCursors(t *testing.T) {
 		"capitals":          encode([]byte(at + "|" + strings.ToUpper(id))),
 		"no id":             encode([]byte(at + "|")),
 		"31st of February":  encode([]byte("2026-02-31T17:34:47.517975Z|" + id)),
-		"line break":        encode([]byte(at+"|"+id))[:20] + "\n" + encode([]byte(at + "|" + id))[20:],
+		"line break":        encode([]byte(at + "|" + id))[:20] + "\n" + encode([]byte(at + "|" + id))[20:],
 		"NUL":               "\x00",
 		"a node's id":       viewerID(a, "ada"),
 		"100 KB":            strings.Repeat("A", 100_000),
