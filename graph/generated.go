@@ -34,6 +34,7 @@ type ResolverRoot interface {
 	Mutation() MutationResolver
 	Query() QueryResolver
 	Settings() SettingsResolver
+	Subscription() SubscriptionResolver
 	User() UserResolver
 }
 
@@ -69,6 +70,10 @@ type QueryResolver interface {
 }
 type SettingsResolver interface {
 	Preferences(ctx context.Context, obj *inbox.Settings) ([]*inbox.Preference, error)
+}
+type SubscriptionResolver interface {
+	BadgeChanged(ctx context.Context) (<-chan *BadgePayload, error)
+	InboxChanged(ctx context.Context, categories []string) (<-chan InboxEvent, error)
 }
 type UserResolver interface {
 	Account(ctx context.Context, obj *inbox.User) (*inbox.Account, error)
@@ -154,6 +159,23 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			ctx = graphql.WithLazyInputUnmarshalerIndex(ctx, inputUnmarshalers)
 			data := ec._Mutation(ctx, opCtx.Operation.SelectionSet)
 			var buf bytes.Buffer
+			data.MarshalGQL(&buf)
+
+			return &graphql.Response{
+				Data: buf.Bytes(),
+			}
+		}
+	case ast.Subscription:
+		next := ec._Subscription(ctx, opCtx.Operation.SelectionSet)
+
+		var buf bytes.Buffer
+		return func(ctx context.Context) *graphql.Response {
+			buf.Reset()
+			data := next(ctx)
+
+			if data == nil {
+				return nil
+			}
 			data.MarshalGQL(&buf)
 
 			return &graphql.Response{
@@ -660,6 +682,78 @@ type PutAccountPayload {
   "Why it was refused; where it was, nothing is written."
   userErrors: [UserError!]!
 }
+
+"Changes as they happen, over graphql-transport-ws or server-sent events. No connections may be selected here."
+type Subscription {
+  "The badge alone: the present state at once, then a new one whenever it changes, at most every 100 ms."
+  badgeChanged: BadgePayload!
+  """
+  Everything that changes the viewer's inbox. The first event is an InboxSnapshot, read after the
+  server has begun to listen, so that nothing falls between a query and the subscription.
+  """
+  inboxChanged(
+    "Only what concerns notifications of these, at most 100. Where the counts alone change, an InboxSnapshot says so."
+    categories: [String!]
+  ): InboxEvent!
+}
+
+"Select ` + "`" + `user { id unreadCount unseenCount }` + "`" + `: normalised caches need no more."
+type BadgePayload {
+  "The viewer with the new counts."
+  user: User!
+}
+
+"A change of an inbox."
+interface InboxEvent {
+  "The viewer with the counts after the change."
+  user: User!
+}
+
+"""
+The present state, whatever led to it: the first event of every subscription. Later it means that
+something has changed which the other events do not tell, such as notifications below the newest 50, or
+that events were lost: read the list again.
+"""
+type InboxSnapshot implements InboxEvent {
+  "The viewer with the counts as they are."
+  user: User!
+}
+
+"A notification has come. It may be listed below others that are there already."
+type NotificationCreated implements InboxEvent {
+  "The viewer with the counts after the change."
+  user: User!
+  "The notification with its cursor, for @prependEdge."
+  notificationEdge: NotificationEdge!
+}
+
+"Notifications were marked or put away, or the reverse."
+type NotificationsUpdated implements InboxEvent {
+  "The viewer with the counts after the change."
+  user: User!
+  "As they are now; caches update by id."
+  notifications: [Notification!]!
+}
+
+"A mark-all, as a rule to apply to what is cached. From another server it comes as NotificationsUpdated."
+type AllNotificationsRead implements InboxEvent {
+  "The viewer with the counts after the change."
+  user: User!
+  "Cached notifications created at or before this, in ` + "`" + `categories` + "`" + `, are read at ` + "`" + `readAt` + "`" + `."
+  through: DateTime
+  "When they were read."
+  readAt: DateTime!
+  "Only these. Null: all."
+  categories: [String!]
+}
+
+"Notifications are gone."
+type NotificationsDeleted implements InboxEvent {
+  "The viewer with the counts after the change."
+  user: User!
+  "Which."
+  deletedIds: [ID!]!
+}
 `, BuiltIn: false},
 }
 var parsedSchema = gqlparser.MustLoadSchema(sources...)
@@ -694,6 +788,14 @@ func (ec *executionContext) childFields_Actor(ctx context.Context, field graphql
 		return ec.fieldContext_Actor_avatarUrl(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Actor", field.Name)
+}
+
+func (ec *executionContext) childFields_BadgePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "user":
+		return ec.fieldContext_BadgePayload_user(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BadgePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DeleteNotificationsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -1262,6 +1364,20 @@ func (ec *executionContext) field_Query_users_args(ctx context.Context, rawArgs 
 	return args, nil
 }
 
+func (ec *executionContext) field_Subscription_inboxChanged_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "categories",
+		func(ctx context.Context, v any) ([]string, error) {
+			return ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["categories"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_User_notifications_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -1566,6 +1682,139 @@ func (ec *executionContext) fieldContext_Actor_avatarUrl(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Actor", field, false, false, "URL")
 }
 
+func (ec *executionContext) _AllNotificationsRead_user(ctx context.Context, field graphql.CollectedField, obj *AllNotificationsRead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllNotificationsRead_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *inbox.User) graphql.Marshaler {
+			return ec.marshalNUser2ᚖbelfryᚋinboxᚐUser(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllNotificationsRead_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AllNotificationsRead",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AllNotificationsRead_through(ctx context.Context, field graphql.CollectedField, obj *AllNotificationsRead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllNotificationsRead_through(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Through, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AllNotificationsRead_through(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllNotificationsRead", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _AllNotificationsRead_readAt(ctx context.Context, field graphql.CollectedField, obj *AllNotificationsRead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllNotificationsRead_readAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReadAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllNotificationsRead_readAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllNotificationsRead", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _AllNotificationsRead_categories(ctx context.Context, field graphql.CollectedField, obj *AllNotificationsRead) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllNotificationsRead_categories(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Categories, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalOString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AllNotificationsRead_categories(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllNotificationsRead", field, false, false, "String")
+}
+
+func (ec *executionContext) _BadgePayload_user(ctx context.Context, field graphql.CollectedField, obj *BadgePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BadgePayload_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *inbox.User) graphql.Marshaler {
+			return ec.marshalNUser2ᚖbelfryᚋinboxᚐUser(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BadgePayload_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BadgePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _DeleteNotificationsPayload_deletedIds(ctx context.Context, field graphql.CollectedField, obj *DeleteNotificationsPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1830,6 +2079,38 @@ func (ec *executionContext) _DispatchResult_notificationId(ctx context.Context, 
 }
 func (ec *executionContext) fieldContext_DispatchResult_notificationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DispatchResult", field, true, false, "ID")
+}
+
+func (ec *executionContext) _InboxSnapshot_user(ctx context.Context, field graphql.CollectedField, obj *InboxSnapshot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_InboxSnapshot_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *inbox.User) graphql.Marshaler {
+			return ec.marshalNUser2ᚖbelfryᚋinboxᚐUser(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_InboxSnapshot_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "InboxSnapshot",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _MarkAllNotificationsReadPayload_user(ctx context.Context, field graphql.CollectedField, obj *MarkAllNotificationsReadPayload) (ret graphql.Marshaler) {
@@ -2871,6 +3152,70 @@ func (ec *executionContext) fieldContext_NotificationConnection_pageInfo(_ conte
 	return fc, nil
 }
 
+func (ec *executionContext) _NotificationCreated_user(ctx context.Context, field graphql.CollectedField, obj *NotificationCreated) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationCreated_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *inbox.User) graphql.Marshaler {
+			return ec.marshalNUser2ᚖbelfryᚋinboxᚐUser(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationCreated_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NotificationCreated",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NotificationCreated_notificationEdge(ctx context.Context, field graphql.CollectedField, obj *NotificationCreated) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationCreated_notificationEdge(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NotificationEdge, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *NotificationEdge) graphql.Marshaler {
+			return ec.marshalNNotificationEdge2ᚖbelfryᚋgraphᚐNotificationEdge(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationCreated_notificationEdge(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NotificationCreated",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NotificationEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _NotificationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *NotificationEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2924,6 +3269,61 @@ func (ec *executionContext) fieldContext_NotificationEdge_node(_ context.Context
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _NotificationsDeleted_user(ctx context.Context, field graphql.CollectedField, obj *NotificationsDeleted) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationsDeleted_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *inbox.User) graphql.Marshaler {
+			return ec.marshalNUser2ᚖbelfryᚋinboxᚐUser(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationsDeleted_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NotificationsDeleted",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NotificationsDeleted_deletedIds(ctx context.Context, field graphql.CollectedField, obj *NotificationsDeleted) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationsDeleted_deletedIds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedIds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNID2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationsDeleted_deletedIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NotificationsDeleted", field, false, false, "ID")
 }
 
 func (ec *executionContext) _NotificationsPayload_notifications(ctx context.Context, field graphql.CollectedField, obj *NotificationsPayload) (ret graphql.Marshaler) {
@@ -3040,6 +3440,70 @@ func (ec *executionContext) fieldContext_NotificationsPayload_userErrors(_ conte
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NotificationsUpdated_user(ctx context.Context, field graphql.CollectedField, obj *NotificationsUpdated) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationsUpdated_user(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.User, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *inbox.User) graphql.Marshaler {
+			return ec.marshalNUser2ᚖbelfryᚋinboxᚐUser(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationsUpdated_user(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NotificationsUpdated",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_User(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NotificationsUpdated_notifications(ctx context.Context, field graphql.CollectedField, obj *NotificationsUpdated) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NotificationsUpdated_notifications(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Notifications, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*inbox.Notification) graphql.Marshaler {
+			return ec.marshalNNotification2ᚕᚖbelfryᚋinboxᚐNotificationᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NotificationsUpdated_notifications(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NotificationsUpdated",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Notification(ctx, field)
 		},
 	}
 	return fc, nil
@@ -3722,6 +4186,82 @@ func (ec *executionContext) _Settings_updatedAt(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_Settings_updatedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Settings", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Subscription_badgeChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_badgeChanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Subscription().BadgeChanged(ctx)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *BadgePayload) graphql.Marshaler {
+			return ec.marshalNBadgePayload2ᚖbelfryᚋgraphᚐBadgePayload(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_badgeChanged(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BadgePayload(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_inboxChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_inboxChanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().InboxChanged(ctx, fc.Args["categories"].([]string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v InboxEvent) graphql.Marshaler {
+			return ec.marshalNInboxEvent2belfryᚋgraphᚐInboxEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_inboxChanged(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("FieldContext.Child cannot be called on type INTERFACE")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_inboxChanged_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _UpdateSettingsPayload_settings(ctx context.Context, field graphql.CollectedField, obj *UpdateSettingsPayload) (ret graphql.Marshaler) {
@@ -5628,6 +6168,54 @@ func UnmarshalUpdateSettingsInput(ctx context.Context, raw any) (UpdateSettingsI
 
 // region    ************************** interface.gotpl ***************************
 
+func (ec *executionContext) _InboxEvent(ctx context.Context, sel ast.SelectionSet, obj InboxEvent) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case NotificationsUpdated:
+		return ec._NotificationsUpdated(ctx, sel, &obj)
+	case *NotificationsUpdated:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NotificationsUpdated(ctx, sel, obj)
+	case NotificationsDeleted:
+		return ec._NotificationsDeleted(ctx, sel, &obj)
+	case *NotificationsDeleted:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NotificationsDeleted(ctx, sel, obj)
+	case NotificationCreated:
+		return ec._NotificationCreated(ctx, sel, &obj)
+	case *NotificationCreated:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NotificationCreated(ctx, sel, obj)
+	case InboxSnapshot:
+		return ec._InboxSnapshot(ctx, sel, &obj)
+	case *InboxSnapshot:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._InboxSnapshot(ctx, sel, obj)
+	case AllNotificationsRead:
+		return ec._AllNotificationsRead(ctx, sel, &obj)
+	case *AllNotificationsRead:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AllNotificationsRead(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of InboxEvent must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj inbox.Node) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -5742,6 +6330,87 @@ func (ec *executionContext) _Actor(ctx context.Context, sel ast.SelectionSet, ob
 		case "avatarUrl":
 			out.Values[i] = ec._Actor_avatarUrl(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var allNotificationsReadImplementors = []string{"AllNotificationsRead", "InboxEvent"}
+
+func (ec *executionContext) _AllNotificationsRead(ctx context.Context, sel ast.SelectionSet, obj *AllNotificationsRead) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, allNotificationsReadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AllNotificationsRead")
+		case "user":
+			out.Values[i] = ec._AllNotificationsRead_user(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "through":
+			out.Values[i] = ec._AllNotificationsRead_through(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "readAt":
+			out.Values[i] = ec._AllNotificationsRead_readAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "categories":
+			out.Values[i] = ec._AllNotificationsRead_categories(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var badgePayloadImplementors = []string{"BadgePayload"}
+
+func (ec *executionContext) _BadgePayload(ctx context.Context, sel ast.SelectionSet, obj *BadgePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, badgePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("BadgePayload")
+		case "user":
+			out.Values[i] = ec._BadgePayload_user(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -5876,6 +6545,39 @@ func (ec *executionContext) _DispatchResult(ctx context.Context, sel ast.Selecti
 		case "notificationId":
 			out.Values[i] = ec._DispatchResult_notificationId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var inboxSnapshotImplementors = []string{"InboxSnapshot", "InboxEvent"}
+
+func (ec *executionContext) _InboxSnapshot(ctx context.Context, sel ast.SelectionSet, obj *InboxSnapshot) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, inboxSnapshotImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("InboxSnapshot")
+		case "user":
+			out.Values[i] = ec._InboxSnapshot_user(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -6225,6 +6927,44 @@ func (ec *executionContext) _NotificationConnection(ctx context.Context, sel ast
 	return out
 }
 
+var notificationCreatedImplementors = []string{"NotificationCreated", "InboxEvent"}
+
+func (ec *executionContext) _NotificationCreated(ctx context.Context, sel ast.SelectionSet, obj *NotificationCreated) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, notificationCreatedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NotificationCreated")
+		case "user":
+			out.Values[i] = ec._NotificationCreated_user(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "notificationEdge":
+			out.Values[i] = ec._NotificationCreated_notificationEdge(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var notificationEdgeImplementors = []string{"NotificationEdge"}
 
 func (ec *executionContext) _NotificationEdge(ctx context.Context, sel ast.SelectionSet, obj *NotificationEdge) graphql.Marshaler {
@@ -6243,6 +6983,44 @@ func (ec *executionContext) _NotificationEdge(ctx context.Context, sel ast.Selec
 			}
 		case "node":
 			out.Values[i] = ec._NotificationEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var notificationsDeletedImplementors = []string{"NotificationsDeleted", "InboxEvent"}
+
+func (ec *executionContext) _NotificationsDeleted(ctx context.Context, sel ast.SelectionSet, obj *NotificationsDeleted) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, notificationsDeletedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NotificationsDeleted")
+		case "user":
+			out.Values[i] = ec._NotificationsDeleted_user(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deletedIds":
+			out.Values[i] = ec._NotificationsDeleted_deletedIds(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -6291,6 +7069,44 @@ func (ec *executionContext) _NotificationsPayload(ctx context.Context, sel ast.S
 			}
 		case "userErrors":
 			out.Values[i] = ec._NotificationsPayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var notificationsUpdatedImplementors = []string{"NotificationsUpdated", "InboxEvent"}
+
+func (ec *executionContext) _NotificationsUpdated(ctx context.Context, sel ast.SelectionSet, obj *NotificationsUpdated) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, notificationsUpdatedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NotificationsUpdated")
+		case "user":
+			out.Values[i] = ec._NotificationsUpdated_user(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "notifications":
+			out.Values[i] = ec._NotificationsUpdated_notifications(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -6582,6 +7398,28 @@ func (ec *executionContext) _Settings(ctx context.Context, sel ast.SelectionSet,
 	}
 
 	return out
+}
+
+var subscriptionImplementors = []string{"Subscription"}
+
+func (ec *executionContext) _Subscription(ctx context.Context, sel ast.SelectionSet) func(ctx context.Context) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, subscriptionImplementors)
+	ctx = graphql.WithFieldContext(ctx, &graphql.FieldContext{
+		Object: "Subscription",
+	})
+	if len(fields) != 1 {
+		graphql.AddErrorf(ctx, "must subscribe to exactly one stream")
+		return nil
+	}
+
+	switch fields[0].Name {
+	case "badgeChanged":
+		return ec._Subscription_badgeChanged(ctx, fields[0])
+	case "inboxChanged":
+		return ec._Subscription_inboxChanged(ctx, fields[0])
+	default:
+		panic("unknown field " + strconv.Quote(fields[0].Name))
+	}
 }
 
 var updateSettingsPayloadImplementors = []string{"UpdateSettingsPayload"}
@@ -7095,6 +7933,14 @@ func (ec *executionContext) ___Type(ctx context.Context, sel ast.SelectionSet, o
 
 // region    ***************************** type.gotpl *****************************
 
+func (ec *executionContext) marshalNBadgePayload2ᚖbelfryᚋgraphᚐBadgePayload(ctx context.Context, sel ast.SelectionSet, v *BadgePayload) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "BadgePayload!")
+		return graphql.Null
+	}
+	return ec._BadgePayload(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNBoolean2bool(ctx context.Context, v any) (bool, error) {
 	res, err := graphql.UnmarshalBoolean(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -7222,6 +8068,14 @@ func (ec *executionContext) marshalNID2ᚕstringᚄ(ctx context.Context, sel ast
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNInboxEvent2belfryᚋgraphᚐInboxEvent(ctx context.Context, sel ast.SelectionSet, v InboxEvent) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "InboxEvent!")
+		return graphql.Null
+	}
+	return ec._InboxEvent(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNInt2int32(ctx context.Context, v any) (int32, error) {
@@ -7440,6 +8294,14 @@ func (ec *executionContext) marshalNUser2ᚕᚖbelfryᚋinboxᚐUser(ctx context
 	})
 
 	return ret
+}
+
+func (ec *executionContext) marshalNUser2ᚖbelfryᚋinboxᚐUser(ctx context.Context, sel ast.SelectionSet, v *inbox.User) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "User!")
+		return graphql.Null
+	}
+	return ec._User(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNUserError2ᚕᚖbelfryᚋinboxᚐUserErrorᚄ(ctx context.Context, sel ast.SelectionSet, v []*inbox.UserError) graphql.Marshaler {

@@ -10,6 +10,31 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 )
 
+// A change of an inbox.
+type InboxEvent interface {
+	IsInboxEvent()
+}
+
+// A mark-all, as a rule to apply to what is cached. From another server it comes as NotificationsUpdated.
+type AllNotificationsRead struct {
+	// The viewer with the counts after the change.
+	User *inbox.User `json:"user"`
+	// Cached notifications created at or before this, in `categories`, are read at `readAt`.
+	Through *time.Time `json:"through,omitempty"`
+	// When they were read.
+	ReadAt time.Time `json:"readAt"`
+	// Only these. Null: all.
+	Categories []string `json:"categories,omitempty"`
+}
+
+func (AllNotificationsRead) IsInboxEvent() {}
+
+// Select `user { id unreadCount unseenCount }`: normalised caches need no more.
+type BadgePayload struct {
+	// The viewer with the new counts.
+	User *inbox.User `json:"user"`
+}
+
 // What was deleted.
 type DeleteNotificationsPayload struct {
 	// The ones that this call deleted.
@@ -60,6 +85,16 @@ type DispatchPayload struct {
 	UserErrors []*inbox.UserError `json:"userErrors"`
 }
 
+// The present state, whatever led to it: the first event of every subscription. Later it means that
+// something has changed which the other events do not tell, such as notifications below the newest 50, or
+// that events were lost: read the list again.
+type InboxSnapshot struct {
+	// The viewer with the counts as they are.
+	User *inbox.User `json:"user"`
+}
+
+func (InboxSnapshot) IsInboxEvent() {}
+
 // How far to read, and what.
 type MarkAllNotificationsReadInput struct {
 	// The newest notification the user has seen listed: it and everything listed after it. Null: all.
@@ -107,6 +142,16 @@ type NotificationConnection struct {
 	PageInfo *PageInfo `json:"pageInfo"`
 }
 
+// A notification has come. It may be listed below others that are there already.
+type NotificationCreated struct {
+	// The viewer with the counts after the change.
+	User *inbox.User `json:"user"`
+	// The notification with its cursor, for @prependEdge.
+	NotificationEdge *NotificationEdge `json:"notificationEdge"`
+}
+
+func (NotificationCreated) IsInboxEvent() {}
+
 // A notification and its place in the feed.
 type NotificationEdge struct {
 	// The place: opaque, the same in every list, and good after the notification is gone.
@@ -131,6 +176,16 @@ type NotificationIdsInput struct {
 	Ids []string `json:"ids"`
 }
 
+// Notifications are gone.
+type NotificationsDeleted struct {
+	// The viewer with the counts after the change.
+	User *inbox.User `json:"user"`
+	// Which.
+	DeletedIds []string `json:"deletedIds"`
+}
+
+func (NotificationsDeleted) IsInboxEvent() {}
+
 // Notifications after a change.
 type NotificationsPayload struct {
 	// As they are now, in the order asked, once each; caches update by id.
@@ -142,6 +197,16 @@ type NotificationsPayload struct {
 	// Why it was refused; where it was, nothing is written.
 	UserErrors []*inbox.UserError `json:"userErrors"`
 }
+
+// Notifications were marked or put away, or the reverse.
+type NotificationsUpdated struct {
+	// The viewer with the counts after the change.
+	User *inbox.User `json:"user"`
+	// As they are now; caches update by id.
+	Notifications []*inbox.Notification `json:"notifications"`
+}
+
+func (NotificationsUpdated) IsInboxEvent() {}
 
 // Where a page lies in its list. See https://relay.dev/graphql/connections.htm.
 type PageInfo struct {

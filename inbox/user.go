@@ -16,6 +16,8 @@ const MaxUsers = 100
 // User is someone with an inbox. Every valid id is one; nothing has to be created first.
 type User struct {
 	ID string
+	// Badge has the counters where they were read already; nil where they have to be.
+	Badge *Badge
 }
 
 // NodeID returns the opaque id.

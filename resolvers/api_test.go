@@ -15,6 +15,7 @@ import (
 
 	"belfry/graph"
 	"belfry/inbox"
+	"belfry/live"
 	"belfry/resolvers"
 	"belfry/storage"
 	"belfry/storage/storagetest"
@@ -34,10 +35,17 @@ func newAPI(t *testing.T) *api {
 	t.Helper()
 	a := &api{t: t, statements: &statementCounter{}, log: &bytes.Buffer{}}
 	a.store = storagetest.Open(t, storage.Config{URL: storagetest.URL(t), Tracer: a.statements})
-	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(a.store)})
+	logger := slog.New(slog.NewTextHandler(a.log, nil))
+	hub := live.NewHub(live.Config{
+		ReadBadges: a.store.Badges, ReadFeeds: resolvers.ReadFeedStates(a.store), Broker: live.Local{}, Logger: logger,
+	})
+	ended := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { defer close(ended); hub.Run(ctx) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(a.store, hub)})
 	a.handler = transport.New(schema, transport.Config{
-		Logger:        slog.New(slog.NewTextHandler(a.log, nil)),
-		Introspection: true, PrepareResponse: resolvers.WithLoaders,
+		Logger: logger, Introspection: true, PrepareResponse: resolvers.WithLoaders,
 	})
 	return a
 }

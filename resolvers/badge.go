@@ -15,6 +15,9 @@ type (
 
 // UnreadCount resolves User.unreadCount.
 func (r userResolver) UnreadCount(ctx context.Context, user *inbox.User) (int32, error) {
+	if user.Badge != nil {
+		return user.Badge.Unread, nil
+	}
 	if err := mayRead(ctx, user.ID); err != nil {
 		return 0, err
 	}
@@ -28,6 +31,9 @@ func (r userResolver) UnreadCount(ctx context.Context, user *inbox.User) (int32,
 
 // UnseenCount resolves User.unseenCount.
 func (r userResolver) UnseenCount(ctx context.Context, user *inbox.User) (int32, error) {
+	if user.Badge != nil {
+		return user.Badge.Unseen, nil
+	}
 	if err := mayRead(ctx, user.ID); err != nil {
 		return 0, err
 	}
@@ -49,5 +55,7 @@ func (r mutationResolver) MarkNotificationsSeen(
 		payload.UserErrors = []*inbox.UserError{userErr}
 		return payload, nil
 	}
-	return payload, r.store.MarkSeen(ctx, caller.UserID, through)
+	err = r.store.MarkSeen(ctx, caller.UserID, through)
+	r.hub.Changed(caller.UserID)
+	return payload, err
 }

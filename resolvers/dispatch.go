@@ -23,14 +23,17 @@ func (r mutationResolver) Dispatch(ctx context.Context, input graph.DispatchInpu
 	}
 	results, err := r.store.Dispatch(ctx, event)
 	if err != nil {
+		r.hub.Changed(event.DistinctRecipients()...)
 		return nil, err
 	}
 	payload := &graph.DispatchPayload{Results: results}
 	conflicts := 0
+	var changed []string
 	for _, result := range results {
 		switch result.Status {
 		case inbox.Created:
 			payload.CreatedCount++
+			changed = append(changed, result.Recipient)
 		case inbox.Duplicate:
 			payload.DuplicateCount++
 		case inbox.Conflict:
@@ -38,6 +41,7 @@ func (r mutationResolver) Dispatch(ctx context.Context, input graph.DispatchInpu
 		case inbox.Muted:
 		}
 	}
+	r.hub.Changed(changed...)
 	if conflicts > 0 {
 		payload.UserErrors = []*inbox.UserError{conflict(input, conflicts)}
 	}

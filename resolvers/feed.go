@@ -46,7 +46,7 @@ func (r userResolver) Notifications(
 		for _, p := range pages {
 			all = append(all, p.Rows...)
 		}
-		return pages, r.nameActors(ctx, all)
+		return pages, nameActors(ctx, r.store, all)
 	})
 	if err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func selectsNames(ctx context.Context, path ...string) bool {
 }
 
 // nameActors gives the notifications' actors the names and pictures of their accounts, by one statement.
-func (r *Resolver) nameActors(ctx context.Context, notifications []*inbox.Notification) error {
+func nameActors(ctx context.Context, store *storage.Store, notifications []*inbox.Notification) error {
 	var ids []string
 	seen := map[string]bool{}
 	for _, n := range notifications {
@@ -99,7 +99,7 @@ func (r *Resolver) nameActors(ctx context.Context, notifications []*inbox.Notifi
 	if len(ids) == 0 {
 		return nil
 	}
-	accounts, err := r.store.Accounts(ctx, ids)
+	accounts, err := store.Accounts(ctx, ids)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"belfry/graph"
 	"belfry/inbox"
+	"belfry/live"
 	"belfry/storage"
 )
 
@@ -49,6 +50,9 @@ func (r mutationResolver) mark(
 		return payload, nil
 	}
 	marked, err := change(ctx, caller.UserID, positions)
+	if err != nil || len(marked.Changed) > 0 {
+		r.hub.Changed(caller.UserID)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -61,7 +65,7 @@ func (r mutationResolver) mark(
 		}
 	}
 	if selectsNames(ctx, "notifications") {
-		err = r.nameActors(ctx, payload.Notifications)
+		err = nameActors(ctx, r.store, payload.Notifications)
 	}
 	return payload, err
 }
@@ -79,6 +83,9 @@ func (r mutationResolver) DeleteNotifications(ctx context.Context, input graph.N
 		return payload, nil
 	}
 	deleted, err := r.store.DeleteNotifications(ctx, caller.UserID, positions)
+	if err != nil || len(deleted) > 0 {
+		r.hub.Changed(caller.UserID)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -109,9 +116,13 @@ func (r mutationResolver) MarkAllNotificationsRead(
 	}
 	marked, err := r.store.MarkAllRead(ctx, caller.UserID, through, input.Categories)
 	if err != nil {
+		r.hub.Changed(caller.UserID) // some batches may have been marked
 		return nil, err
 	}
 	if marked.Changed > 0 {
+		r.hub.ChangedAll(caller.UserID, live.MarkedAll{
+			Through: marked.Through, ReadAt: marked.ReadAt, Categories: input.Categories,
+		})
 		payload.ChangedCount = int32(min(marked.Changed, maxInt32)) //nolint:gosec // Bounded.
 		payload.Through, payload.ReadAt = &marked.Through, &marked.ReadAt
 	}

@@ -100,7 +100,7 @@ func (r queryResolver) readNotifications(ctx context.Context, ids []inbox.NodeID
 		list = append(list, n)
 	}
 	if err == nil && selectsNames(ctx) {
-		err = r.nameActors(ctx, list)
+		err = nameActors(ctx, r.store, list)
 	}
 	return inbox.KindNotification, nodes, err
 }

@@ -8,24 +8,31 @@ import (
 
 	"belfry/graph"
 	"belfry/inbox"
+	"belfry/live"
 	"belfry/storage"
 )
 
 // Resolver answers every field that is more than a value at hand.
 type Resolver struct {
 	store *storage.Store
+	hub   *live.Hub
 }
 
 var _ graph.ResolverRoot = (*Resolver)(nil)
 
-// New returns a Resolver over a store.
-func New(store *storage.Store) *Resolver { return &Resolver{store: store} }
+// New returns a Resolver over a store. It tells the hub of every change that it makes.
+//
+// After an error a change may have been made all the same, when the connection broke during the commit:
+// the hub is told then too, since a hint too many costs a look and one too few a wrong badge.
+func New(store *storage.Store, hub *live.Hub) *Resolver { return &Resolver{store, hub} }
 
 type (
 	queryResolver    struct{ *Resolver }
 	mutationResolver struct{ *Resolver }
 	userResolver     struct{ *Resolver }
 	settingsResolver struct{ *Resolver }
+
+	subscriptionResolver struct{ *Resolver }
 )
 
 // Query returns the resolver of the root's reads.
@@ -39,6 +46,9 @@ func (r *Resolver) User() graph.UserResolver { return userResolver{r} }
 
 // Settings returns the resolver of the fields of a user's settings.
 func (r *Resolver) Settings() graph.SettingsResolver { return settingsResolver{r} }
+
+// Subscription returns the resolver of the root's streams.
+func (r *Resolver) Subscription() graph.SubscriptionResolver { return subscriptionResolver{r} }
 
 // now is the server's time, for the rules that bound a client's.
 func now() time.Time { return time.Now() }

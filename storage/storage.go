@@ -24,6 +24,8 @@ type Config struct {
 	// URL is a connection string as pgx and libpq read it. pool_max_conns and the like belong in it, and
 	// default_query_exec_mode=cache_describe where PgBouncer pools transactions.
 	URL string
+	// ListenURL is for Listen, where URL leads to a pooler; URL where empty.
+	ListenURL string
 	// Logger hears of what nobody is told otherwise.
 	Logger *slog.Logger
 	// Tracer sees every statement; nil for none.
@@ -33,6 +35,7 @@ type Config struct {
 // Store is a Postgres database with Belfry's schema. It is safe for concurrent use.
 type Store struct {
 	pool   *pgxpool.Pool
+	listen *pgx.ConnConfig
 	logger *slog.Logger
 }
 
@@ -57,11 +60,18 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		cfg.Logger.Debug("postgres notice", "severity", n.Severity, "sqlstate", n.Code)
 	}
 	pc.AfterConnect = useUTC
+	listen := pc.ConnConfig.Copy()
+	if cfg.ListenURL != "" {
+		if listen, err = pgx.ParseConfig(cfg.ListenURL); err != nil {
+			return nil, fmt.Errorf("listen database url: %w", err)
+		}
+		listen.ConnectTimeout = pc.ConnConfig.ConnectTimeout
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("database pool: %w", err)
 	}
-	return &Store{pool: pool, logger: cfg.Logger}, nil
+	return &Store{pool: pool, listen: listen, logger: cfg.Logger}, nil
 }
 
 // useUTC makes instants come back in UTC instead of the process's zone.

@@ -16,6 +16,7 @@ import (
 
 	"belfry/auth"
 	"belfry/devdb"
+	"belfry/live"
 	"belfry/storage"
 )
 
@@ -57,6 +58,11 @@ func runDev(ctx context.Context, env environment, args []string) error {
 	if err != nil {
 		return err
 	}
+	verifier, err := auth.Open(ctx, auth.Config{Secret: secret}, logger)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUsage, err)
+	}
+	stop.push(verifier.Close)
 	cluster, err := devdb.Open(ctx, devdb.Config{Dir: filepath.Join(*data, "postgres"), Logger: logger})
 	if err != nil {
 		return fmt.Errorf("private Postgres: %w", err)
@@ -71,11 +77,9 @@ func runDev(ctx context.Context, env environment, args []string) error {
 		return err
 	}
 	stop.push(store.Close)
-	verifier, err := auth.Open(ctx, auth.Config{Secret: secret}, logger)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
-	}
-	stop.push(verifier.Close)
+	// Another process may serve the same database, to try how they tell each other.
+	hub, stopHub := startHub(ctx, store, live.NewPostgres(store, storage.HintLimit, logger), logger)
+	stop.push(stopHub)
 
 	endpoint := endpointOf(listener.Addr())
 	greet := func(ctx context.Context) error {
@@ -86,7 +90,7 @@ func runDev(ctx context.Context, env environment, args []string) error {
 		}
 		return greetDeveloper(env.stdout, endpoint, databaseURL, secret)
 	}
-	return newServer(store, verifier, true, logger).run(ctx, listener, devStopTimeout, greet)
+	return newServer(store, hub, verifier, true, logger).run(ctx, listener, devStopTimeout, greet)
 }
 
 // defaultDataDir returns where dev keeps its data. As root it is not below the home directory, which the

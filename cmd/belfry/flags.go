@@ -78,23 +78,24 @@ func (f *flags) secret(name string) (string, bool, error) {
 // be read by everyone on the machine.
 const jwtSecretVariable = "BELFRY_JWT_SECRET"
 
-// logFlags adds the flags of the log and returns how to make it once they are parsed.
+// logFlags adds the flags of the log and returns how to make it once they are parsed. The logger can be
+// used whatever the error, which reports all faults of the flags.
 func (f *flags) logFlags(format string) func() (*slog.Logger, error) {
 	level := f.String("log-level", "info", "debug, info, warn or error")
 	f.StringVar(&format, "log-format", format, "text or json")
 	return func() (*slog.Logger, error) {
-		var options slog.HandlerOptions
 		var l slog.Level
-		if err := l.UnmarshalText([]byte(*level)); err != nil {
-			return nil, fmt.Errorf("%w: log-level: %w", errUsage, err)
+		err := l.UnmarshalText([]byte(*level))
+		if err != nil {
+			err = fmt.Errorf("%w: log-level: %w", errUsage, err)
 		}
-		options.Level = l
+		options := &slog.HandlerOptions{Level: l}
 		switch format {
 		case "text":
-			return slog.New(slog.NewTextHandler(f.env.stderr, &options)), nil
+			return slog.New(slog.NewTextHandler(f.env.stderr, options)), err
 		case "json":
-			return slog.New(slog.NewJSONHandler(f.env.stderr, &options)), nil
+			return slog.New(slog.NewJSONHandler(f.env.stderr, options)), err
 		}
-		return nil, fmt.Errorf("%w: log-format must be text or json", errUsage)
+		return slog.New(slog.DiscardHandler), errors.Join(err, fmt.Errorf("%w: log-format must be text or json", errUsage))
 	}
 }

@@ -13,7 +13,7 @@ import (
 	_ "time/tzdata" // time zones are checked on machines that have no database of them too
 )
 
-// exit codes
+// Exit codes.
 const (
 	exitFailure = 1
 	exitUsage   = 2

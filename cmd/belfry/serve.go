@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"time"
 
 	"belfry/auth"
 	"belfry/inbox"
+	"belfry/live"
 	"belfry/storage"
 )
 
 // serveConfig is what belfry serve is told.
 type serveConfig struct {
 	databaseURL   string
+	listenURL     string
+	natsURL       string
 	listen        string
 	introspection bool
 	stopTimeout   time.Duration
@@ -25,6 +29,8 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	var cfg serveConfig
 	f := newFlags("serve", env)
 	f.StringVar(&cfg.databaseURL, "database-url", "", "the database, as postgres://user:password@host/name (required)")
+	f.StringVar(&cfg.listenURL, "listen-database-url", "", "the database without a pooler between, where database-url leads to one")
+	f.StringVar(&cfg.natsURL, "nats-url", "", "NATS servers that tell other processes of changes, in place of the database")
 	f.StringVar(&cfg.listen, "listen", ":8080", "the address to serve on")
 	f.BoolVar(&cfg.introspection, "introspection", false, "let clients read the schema")
 	f.DurationVar(&cfg.stopTimeout, "stop-timeout", 20*time.Second, "how long a stop may take, all in all")
@@ -36,27 +42,28 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	if err != nil {
 		return err
 	}
-	secret, _, secretErr := f.secret(jwtSecretVariable)
-	cfg.auth.Secret = []byte(secret)
 	logger, logErr := newLogger()
-	if err := errors.Join(cfg.check(rest), secretErr, logErr); err != nil {
-		return err
-	}
 
 	var stop stopStack
 	defer stop.run()
-	verifier, err := auth.Open(ctx, cfg.auth, logger)
-	if err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
+	// Opened before anything is reported, so that the faults of its keys come with all others.
+	verifier, authErr := openVerifier(ctx, f, cfg.auth, logger)
+	if verifier != nil {
+		stop.push(verifier.Close)
 	}
-	stop.push(verifier.Close)
+	if err := errors.Join(cfg.check(rest), logErr, authErr); err != nil {
+		return err
+	}
+
 	listener, err := listen(ctx, cfg.listen)
 	if err != nil {
 		return err
 	}
 	stop.push(func() { _ = listener.Close() })
 	// Not ctx: the pool outlives the signal until the requests in flight are done.
-	store, err := storage.Open(context.WithoutCancel(ctx), storage.Config{URL: cfg.databaseURL, Logger: logger})
+	store, err := storage.Open(context.WithoutCancel(ctx), storage.Config{
+		URL: cfg.databaseURL, ListenURL: cfg.listenURL, Logger: logger,
+	})
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
@@ -64,7 +71,13 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	if err := awaitSchema(ctx, store); err != nil {
 		return err
 	}
-	srv := newServer(store, verifier, cfg.introspection, logger)
+	broker, err := cfg.broker(store, logger)
+	if err != nil {
+		return err
+	}
+	hub, stopHub := startHub(ctx, store, broker, logger)
+	stop.push(stopHub)
+	srv := newServer(store, hub, verifier, cfg.introspection, logger)
 	return srv.run(ctx, listener, cfg.stopTimeout, func(context.Context) error { return nil })
 }
 
@@ -80,6 +93,32 @@ func (cfg serveConfig) check(rest []string) error {
 		faults = append(faults, fmt.Errorf("%w: stop-timeout must be more than 0", errUsage))
 	}
 	return errors.Join(faults...)
+}
+
+// openVerifier adds the secret to what is known of the keys.
+func openVerifier(ctx context.Context, f *flags, cfg auth.Config, logger *slog.Logger) (*auth.Verifier, error) {
+	secret, _, err := f.secret(jwtSecretVariable)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", errUsage, err)
+	}
+	cfg.Secret = []byte(secret)
+	verifier, err := auth.Open(ctx, cfg, logger)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s, or jwks-url: %w", errUsage, jwtSecretVariable, err)
+	}
+	return verifier, nil
+}
+
+// broker returns what carries hints to other processes. The database does it unless NATS is to.
+func (cfg serveConfig) broker(store *storage.Store, logger *slog.Logger) (live.Broker, error) {
+	if cfg.natsURL == "" {
+		return live.NewPostgres(store, storage.HintLimit, logger), nil
+	}
+	broker, err := live.OpenNATS(cfg.natsURL, logger)
+	if err != nil {
+		return nil, fmt.Errorf("%w: nats-url: %w", errUsage, err)
+	}
+	return broker, nil
 }
 
 func listen(ctx context.Context, address string) (net.Listener, error) {

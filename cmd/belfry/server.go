@@ -12,6 +12,7 @@ import (
 
 	"belfry/auth"
 	"belfry/graph"
+	"belfry/live"
 	"belfry/resolvers"
 	"belfry/storage"
 	"belfry/transport"
@@ -34,9 +35,11 @@ type server struct {
 }
 
 // newServer wires the API together: the one place where its parts meet.
-func newServer(store *storage.Store, verifier *auth.Verifier, introspection bool, logger *slog.Logger) *server {
+func newServer(
+	store *storage.Store, hub *live.Hub, verifier *auth.Verifier, introspection bool, logger *slog.Logger,
+) *server {
 	s := &server{store: store, logger: logger}
-	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(store)})
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(store, hub)})
 	api := transport.New(schema, transport.Config{
 		Logger: logger, Introspection: introspection, PrepareResponse: resolvers.WithLoaders,
 	})

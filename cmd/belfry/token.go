@@ -28,7 +28,7 @@ func runToken(_ context.Context, env environment, args []string) error {
 	}
 	token, err := signToken([]byte(secret), *user, *scope, *ttl, *issuer, *audience)
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %w", errUsage, err)
 	}
 	_, err = fmt.Fprintln(env.stdout, token)
 	return err

@@ -34,6 +34,9 @@ type fixture struct {
 	isKept   bool           // guarded by mu: a failed test's database is to be looked at
 }
 
+// maxConnections is enough for the pools of all tests that run at once.
+const maxConnections = "200"
+
 // shared is a global because the tests of a process have nothing else in common.
 var shared fixture
 
@@ -46,18 +49,16 @@ func Main(m *testing.M) int {
 	if shared.cluster == nil {
 		return code
 	}
-	dir := shared.cluster.Dir()
 	if shared.isKept && os.Getenv("CI") == "" {
 		if err := shared.cluster.Detach(context.Background()); err == nil {
 			fmt.Fprintf(os.Stderr, "storagetest: Postgres is left running in %s for the databases above; end it with: kill -INT %d\n",
-				dir, shared.cluster.Pid())
+				shared.cluster.Dir(), shared.cluster.Pid())
 			return code
 		}
 	}
 	if err := shared.cluster.Close(); err != nil {
 		fmt.Fprintf(os.Stderr, "storagetest: %v\n", err)
 	}
-	_ = os.RemoveAll(filepath.Dir(dir))
 	return code
 }
 
@@ -103,11 +104,24 @@ func URL(t testing.TB) string {
 	return withDatabase(server, name)
 }
 
-// Cluster returns the private Postgres, to be killed and the like, and a new database's URL in it. It is
-// the test's alone.
+// Cluster returns a private Postgres of the test's own, to be killed, stopped and opened again on its
+// directory, and the URL of a migrated database in it.
 func Cluster(t testing.TB) (*devdb.Cluster, string) {
 	t.Helper()
-	cluster, err := openCluster(t.Context(), map[string]string{"synchronous_commit": "on"})
+	parent, err := os.MkdirTemp(devdb.ScratchDir(), "belfry-test-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(parent) })
+	//nolint:gosec // The user that Postgres runs as must be able to pass through.
+	if err := os.Chmod(parent, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := devdb.Open(t.Context(), devdb.Config{
+		Dir: filepath.Join(parent, "pg"), Volatile: true, Logger: slog.New(slog.DiscardHandler),
+		// What is acknowledged has to outlive a kill.
+		Settings: map[string]string{"max_connections": maxConnections, "synchronous_commit": "on"},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +129,6 @@ func Cluster(t testing.TB) (*devdb.Cluster, string) {
 		if err := cluster.Close(); err != nil {
 			t.Error(err)
 		}
-		_ = os.RemoveAll(filepath.Dir(cluster.Dir()))
 	})
 	databaseURL := cluster.URL(devdb.Database)
 	if _, err := storage.Migrate(t.Context(), databaseURL); err != nil {
@@ -144,7 +157,9 @@ func (f *fixture) start() error {
 	ctx := context.Background()
 	f.server = os.Getenv("TEST_DATABASE_URL")
 	if f.server == "" {
-		cluster, err := openCluster(ctx, nil)
+		cluster, err := devdb.OpenTemp(ctx, devdb.Config{
+			Settings: map[string]string{"max_connections": maxConnections}, Logger: slog.New(slog.DiscardHandler),
+		})
 		if err != nil {
 			return err
 		}
@@ -156,24 +171,6 @@ func (f *fixture) start() error {
 	}
 	f.template = template
 	return nil
-}
-
-func openCluster(ctx context.Context, settings map[string]string) (*devdb.Cluster, error) {
-	parent, err := os.MkdirTemp(devdb.ScratchDir(), "belfry-test-*")
-	if err != nil {
-		return nil, err
-	}
-	//nolint:gosec // The user that Postgres runs as must be able to pass through.
-	if err := os.Chmod(parent, 0o755); err != nil {
-		return nil, err
-	}
-	all := map[string]string{"max_connections": "200"}
-	for k, v := range settings {
-		all[k] = v
-	}
-	return devdb.Open(ctx, devdb.Config{
-		Dir: filepath.Join(parent, "pg"), Volatile: true, Settings: all, Logger: slog.New(slog.DiscardHandler),
-	})
 }
 
 // makeTemplate migrates a database of that name unless a process has done so before. It is migrated under
