@@ -17,6 +17,8 @@ const (
 	Unauthenticated Code = "UNAUTHENTICATED"
 	// Forbidden is a caller whose token lacks a scope.
 	Forbidden Code = "FORBIDDEN"
+	// RateLimited is a caller who asks for more than its share at once.
+	RateLimited Code = "RATE_LIMITED"
 	// TooComplex is a document that costs more than the server allows.
 	TooComplex Code = "TOO_COMPLEX"
 	// Unavailable is a dependency that does not answer: the same request may work later.

@@ -44,7 +44,7 @@ func newAPI(t *testing.T) *api {
 	go func() { defer close(ended); hub.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
 	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(a.store, hub)})
-	a.handler = transport.New(schema, transport.Config{
+	a.handler = transport.New(ctx, schema, transport.Config{
 		Logger: logger, Introspection: true, PrepareResponse: resolvers.WithLoaders,
 	})
 	return a

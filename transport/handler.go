@@ -14,6 +14,9 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler/lru"
 	gqltransport "github.com/99designs/gqlgen/graphql/handler/transport"
 	"github.com/vektah/gqlparser/v2/ast"
+
+	"belfry/inbox"
+	"belfry/transport/websocket"
 )
 
 // Limits of a request.
@@ -31,13 +34,28 @@ type Config struct {
 	Logger *slog.Logger
 	// Introspection lets clients read the schema.
 	Introspection bool
+	// Authenticate turns the token of a socket into a caller. Its errors are *inbox.Error.
+	Authenticate func(ctx context.Context, token string) (inbox.Caller, error)
+	// Origins are the hosts, besides the server's own, whose pages may open sockets; patterns of path.Match.
+	Origins []string
 	// PrepareResponse returns the context in which one response is computed.
 	PrepareResponse func(context.Context) context.Context
 }
 
-// New returns the handler of /graphql. It expects the caller in the request's context.
-func New(schema graphql.ExecutableSchema, cfg Config) http.Handler {
+// API is the handler of /graphql.
+type API struct {
+	http.Handler
+	sockets *websocket.Transport
+}
+
+// New returns the API. It expects the caller in the request's context. Its sockets end with ctx at the
+// latest; call Drain first to end them in good order.
+func New(ctx context.Context, schema graphql.ExecutableSchema, cfg Config) *API {
 	srv := handler.New(schema)
+	sockets := websocket.New(ctx, websocket.Config{
+		Authenticate: cfg.Authenticate, Origins: cfg.Origins, Logger: cfg.Logger,
+	})
+	srv.AddTransport(sockets)
 	srv.AddTransport(gqltransport.Options{AllowedMethods: []string{http.MethodOptions, http.MethodGet, http.MethodPost}})
 	srv.AddTransport(gqltransport.GET{})
 	srv.AddTransport(gqltransport.POST{})
@@ -50,9 +68,27 @@ func New(schema graphql.ExecutableSchema, cfg Config) http.Handler {
 	srv.SetErrorPresenter(p.present)
 	srv.SetRecoverFunc(p.recovered)
 	srv.AroundResponses(func(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
-		ctx, cancel := context.WithTimeout(ctx, operationTimeout)
-		defer cancel()
+		// A subscription's response is one event, for which it may wait for days.
+		if !isSubscription(ctx) {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(ctx, operationTimeout)
+			defer cancel()
+		}
 		return next(cfg.PrepareResponse(ctx))
 	})
-	return limitBody(srv)
+	return &API{Handler: limitBody(srv), sockets: sockets}
 }
+
+// isSubscription reports whether the operation in the context is one. A request that was refused before it
+// had an operation is none.
+func isSubscription(ctx context.Context) bool {
+	if !graphql.HasOperationContext(ctx) {
+		return false
+	}
+	op := graphql.GetOperationContext(ctx).Operation
+	return op != nil && op.Operation == ast.Subscription
+}
+
+// Drain ends all streams so that their clients come back to another server, and refuses new ones. It
+// returns when all have ended, or with the error of ctx.
+func (a *API) Drain(ctx context.Context) error { return a.sockets.Drain(ctx) }

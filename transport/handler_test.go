@@ -36,9 +36,10 @@ type stubQuery struct {
 func (q stubQuery) Viewer(ctx context.Context) (*inbox.User, error) { return q.stub.viewer(ctx) }
 
 // newHandler returns an API whose viewer answers like that, and its log.
-func newHandler(viewer func(context.Context) (*inbox.User, error), introspection bool) (http.Handler, *bytes.Buffer) {
+func newHandler(t *testing.T, viewer func(context.Context) (*inbox.User, error), introspection bool) (http.Handler, *bytes.Buffer) {
+	t.Helper()
 	log := &bytes.Buffer{}
-	return transport.New(graph.NewExecutableSchema(graph.Config{Resolvers: stub{viewer: viewer}}), transport.Config{
+	return transport.New(t.Context(), graph.NewExecutableSchema(graph.Config{Resolvers: stub{viewer: viewer}}), transport.Config{
 		Logger: slog.New(slog.NewJSONHandler(log, nil)), Introspection: introspection,
 		PrepareResponse: func(ctx context.Context) context.Context { return ctx },
 	}), log
@@ -85,7 +86,7 @@ func TestErrorsAsClientsSeeThem(t *testing.T) {
 			shownError{"the operation took too long", []any{"viewer"}, map[string]any{"code": "UNAVAILABLE"}}},
 	}
 	for _, tt := range tests {
-		h, log := newHandler(func(context.Context) (*inbox.User, error) { return nil, tt.err }, false)
+		h, log := newHandler(t, func(context.Context) (*inbox.User, error) { return nil, tt.err }, false)
 		rec := post(t.Context(), h, strings.NewReader(`{"query":"{ viewer { id } }"}`))
 		if diff := cmp.Diff([]shownError{tt.want}, errorsOf(t, rec)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
@@ -105,7 +106,7 @@ func TestInternalErrorsAreHidden(t *testing.T) {
 		"panic":    func(context.Context) (*inbox.User, error) { panic("secret detail") },
 	}
 	for name, viewer := range tests {
-		h, log := newHandler(viewer, false)
+		h, log := newHandler(t, viewer, false)
 		rec := post(t.Context(), h, strings.NewReader(`{"query":"{ viewer { id } }"}`))
 		got := errorsOf(t, rec)
 		if len(got) != 1 || got[0].Message != "internal error" || got[0].Extensions["code"] != "INTERNAL" ||
@@ -124,7 +125,7 @@ func TestInternalErrorsAreHidden(t *testing.T) {
 
 func TestAClientThatHasGoneIsNoDefect(t *testing.T) {
 	t.Parallel()
-	h, log := newHandler(func(context.Context) (*inbox.User, error) { return nil, fmt.Errorf("x: %w", context.Canceled) }, false)
+	h, log := newHandler(t, func(context.Context) (*inbox.User, error) { return nil, fmt.Errorf("x: %w", context.Canceled) }, false)
 	post(t.Context(), h, strings.NewReader(`{"query":"{ viewer { id } }"}`))
 	if log.Len() > 0 {
 		t.Errorf("log: %s", log)
@@ -133,7 +134,7 @@ func TestAClientThatHasGoneIsNoDefect(t *testing.T) {
 
 func TestEngineErrorsKeepTheirCode(t *testing.T) {
 	t.Parallel()
-	h, _ := newHandler(nil, false)
+	h, _ := newHandler(t, nil, false)
 	tests := []struct{ body, want string }{
 		{`{"query":"{"}`, "GRAPHQL_PARSE_FAILED"},
 		{`{"query":"{ nobody }"}`, "GRAPHQL_VALIDATION_FAILED"},
@@ -147,7 +148,7 @@ func TestEngineErrorsKeepTheirCode(t *testing.T) {
 			t.Errorf("%s: got %s", tt.body, rec.Body)
 		}
 	}
-	h, _ = newHandler(nil, true)
+	h, _ = newHandler(t, nil, true)
 	if rec := post(t.Context(), h, strings.NewReader(`{"query":"{ __schema { types { name } } }"}`)); strings.Contains(rec.Body.String(), "errors") {
 		t.Errorf("introspection where it is on: got %s", rec.Body)
 	}
@@ -155,7 +156,7 @@ func TestEngineErrorsKeepTheirCode(t *testing.T) {
 
 func TestDocumentsOfTooManyTokens(t *testing.T) {
 	t.Parallel()
-	h, _ := newHandler(nil, false)
+	h, _ := newHandler(t, nil, false)
 	rec := post(t.Context(), h, strings.NewReader(`{"query":"{`+strings.Repeat(" a", 2001)+`}"}`))
 	if got := errorsOf(t, rec); len(got) != 1 || got[0].Extensions["code"] != "GRAPHQL_PARSE_FAILED" {
 		t.Errorf("got %s", rec.Body)
@@ -184,7 +185,7 @@ func TestBodyLimits(t *testing.T) {
 		{"a producer's at the limit", producer, 2 << 20, http.StatusOK},
 		{"a producer's above the limit", producer, 2<<20 + 1, http.StatusRequestEntityTooLarge},
 	}
-	h, _ := newHandler(func(context.Context) (*inbox.User, error) { return &inbox.User{ID: "ada"}, nil }, false)
+	h, _ := newHandler(t, func(context.Context) (*inbox.User, error) { return &inbox.User{ID: "ada"}, nil }, false)
 	for _, tt := range tests {
 		for _, reader := range []io.Reader{strings.NewReader(body(tt.size)), onlyReader{strings.NewReader(body(tt.size))}} {
 			rec := post(tt.ctx, h, reader)
@@ -205,7 +206,7 @@ func (brokenReader) Read([]byte) (int, error) { return 0, io.ErrUnexpectedEOF }
 
 func TestABrokenBody(t *testing.T) {
 	t.Parallel()
-	h, _ := newHandler(nil, false)
+	h, _ := newHandler(t, nil, false)
 	if rec := post(t.Context(), h, brokenReader{}); rec.Code != http.StatusBadRequest {
 		t.Errorf("got %d, want 400", rec.Code)
 	}

@@ -81,6 +81,8 @@ func runDev(ctx context.Context, env environment, args []string) error {
 	hub, stopHub := startHub(ctx, store, live.NewPostgres(store, storage.HintLimit, logger), logger)
 	stop.push(stopHub)
 
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	stop.push(stopServing)
 	endpoint := endpointOf(listener.Addr())
 	greet := func(ctx context.Context) error {
 		if !*noDemo {
@@ -90,7 +92,7 @@ func runDev(ctx context.Context, env environment, args []string) error {
 		}
 		return greetDeveloper(env.stdout, endpoint, databaseURL, secret)
 	}
-	return newServer(store, hub, verifier, true, logger).run(ctx, listener, devStopTimeout, greet)
+	return newServer(serving, store, hub, verifier, true, logger).run(ctx, listener, devStopTimeout, greet)
 }
 
 // defaultDataDir returns where dev keeps its data. As root it is not below the home directory, which the

@@ -67,7 +67,7 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUsage, err)
 	}
-	stop.push(store.Close)
+	stop.push(func() { within(closeTimeout, store.Close) })
 	if err := awaitSchema(ctx, store); err != nil {
 		return err
 	}
@@ -77,7 +77,9 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	}
 	hub, stopHub := startHub(ctx, store, broker, logger)
 	stop.push(stopHub)
-	srv := newServer(store, hub, verifier, cfg.introspection, logger)
+	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
+	stop.push(stopServing)
+	srv := newServer(serving, store, hub, verifier, cfg.introspection, logger)
 	return srv.run(ctx, listener, cfg.stopTimeout, func(context.Context) error { return nil })
 }
 
@@ -152,6 +154,23 @@ func awaitSchema(ctx context.Context, store *storage.Store) error {
 		case <-ctx.Done():
 			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
 		}
+	}
+}
+
+// closeTimeout bounds what is left to do after the requests in flight. Above all the pool waits for
+// Postgres to say goodbye, which one that hangs never does.
+const closeTimeout = time.Second
+
+// within calls step and stops to wait for it after limit: the process is about to end.
+func within(limit time.Duration, step func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		step()
+	}()
+	select {
+	case <-done:
+	case <-time.After(limit):
 	}
 }
 

@@ -29,6 +29,7 @@ const (
 // server is the HTTP side of a running Belfry.
 type server struct {
 	http       *http.Server
+	api        *transport.API
 	store      *storage.Store
 	logger     *slog.Logger
 	isDraining atomic.Bool
@@ -36,15 +37,15 @@ type server struct {
 
 // newServer wires the API together: the one place where its parts meet.
 func newServer(
-	store *storage.Store, hub *live.Hub, verifier *auth.Verifier, introspection bool, logger *slog.Logger,
+	ctx context.Context, store *storage.Store, hub *live.Hub, verifier *auth.Verifier, introspection bool, logger *slog.Logger,
 ) *server {
 	s := &server{store: store, logger: logger}
 	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(store, hub)})
-	api := transport.New(schema, transport.Config{
-		Logger: logger, Introspection: introspection, PrepareResponse: resolvers.WithLoaders,
+	s.api = transport.New(ctx, schema, transport.Config{
+		Logger: logger, Introspection: introspection, Authenticate: verifier.Verify, PrepareResponse: resolvers.WithLoaders,
 	})
 	mux := http.NewServeMux()
-	mux.Handle("/graphql", verifier.Middleware(api))
+	mux.Handle("/graphql", verifier.Middleware(s.api))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	s.http = &http.Server{
@@ -92,6 +93,10 @@ func (s *server) run(
 	s.isDraining.Store(true)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
+	// The streams first: they would hold up the rest until the deadline.
+	if err := s.api.Drain(ctx); err != nil {
+		s.logger.Warn("streams cut off", "error", err.Error())
+	}
 	err := s.http.Shutdown(ctx)
 	if errors.Is(err, context.DeadlineExceeded) {
 		_ = s.http.Close()
