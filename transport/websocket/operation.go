@@ -40,7 +40,7 @@ func (s *socket) subscribe(ctx context.Context, m message) {
 		s.close(codeBadRequest, "Invalid message received")
 		return
 	}
-	ctx, cancel := context.WithCancel(inbox.WithCaller(ctx, s.caller, s.callerErr))
+	operationCtx, cancel := context.WithCancel(inbox.WithCaller(ctx, s.caller, s.callerErr))
 	o := &operation{id: *m.ID, cancel: cancel}
 	s.mu.Lock()
 	_, isDuplicate := s.operations[o.id]
@@ -48,7 +48,7 @@ func (s *socket) subscribe(ctx context.Context, m message) {
 	if !isDuplicate && !isFull && !s.isClosing {
 		s.operations[o.id] = o
 		s.mu.Unlock()
-		go s.perform(ctx, o, params)
+		go s.perform(operationCtx, o, params)
 		return
 	}
 	s.mu.Unlock()

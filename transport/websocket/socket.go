@@ -55,16 +55,17 @@ func (s *socket) run() {
 			return
 		}
 		s.heardAt.Store(time.Now().UnixNano())
-		if kind != ws.MessageText {
-			s.close(codeBadRequest, "Message is not text")
-			continue
-		}
+		// To its end, whatever it is: what is left would be taken for the next frame.
 		data, err := io.ReadAll(reader)
 		if err != nil {
 			return
 		}
 		s.heardAt.Store(time.Now().UnixNano())
-		if !s.closing() {
+		switch {
+		case s.closing():
+		case kind != ws.MessageText:
+			s.close(codeBadRequest, "Message is not text")
+		default:
 			s.receive(ctx, data)
 		}
 	}
