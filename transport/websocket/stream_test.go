@@ -240,15 +240,18 @@ func TestCyclesLeaveNothing(t *testing.T) {
 			_ = conn.Close()
 		}
 		var stats runtime.MemStats
-		runtime.GC()
+		for range 3 { // what has a finalizer goes with the second, what is pooled with the third
+			runtime.GC()
+		}
 		runtime.ReadMemStats(&stats)
-		return runtime.NumGoroutine(), stats.HeapInuse
+		return runtime.NumGoroutine(), stats.HeapAlloc
 	}
-	goroutines, heap := run(cycles / 10)
-	_, after := run(cycles - cycles/10)
+	// The second half needs what the first one has left: the runtime keeps room for its peaks.
+	goroutines, heap := run(cycles / 2)
+	_, after := run(cycles / 2)
 	await(t, "goroutines to end", func() bool { return runtime.NumGoroutine() <= goroutines+atOnce })
-	// Of 9,000 cycles, each of which holds some 20 kB while it lasts.
-	if grown := int64(after) - int64(heap); grown > 4<<20 {
+	// Of 5,000 cycles, each of which holds some 20 kB while it lasts.
+	if grown := int64(after) - int64(heap); grown > 1<<20 {
 		t.Errorf("the heap has grown by %d bytes", grown)
 	}
 }
