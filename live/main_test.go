@@ -4,6 +4,13 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"belfry/storage/storagetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// withDatabase ends the private Postgres, and what supervises it, before goroutines are counted.
+type withDatabase struct{ m *testing.M }
+
+func (w withDatabase) Run() int { return storagetest.Main(w.m) }
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(withDatabase{m}) }

@@ -1,0 +1,280 @@
+package live_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"belfry/inbox"
+	"belfry/live"
+	"belfry/storage"
+	"belfry/storage/storagetest"
+)
+
+// process is a hub with a store and a broker of its own, as a process has them.
+type process struct {
+	store *storage.Store
+	hub   *live.Hub
+}
+
+func startProcess(t *testing.T, databaseURL string, broker func(*storage.Store, *slog.Logger) live.Broker) *process {
+	t.Helper()
+	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
+	store := storagetest.Open(t, storage.Config{URL: databaseURL, Logger: logger})
+	p := &process{store: store, hub: live.NewHub(live.Config{
+		ReadBadges: store.Badges,
+		ReadFeeds: func(ctx context.Context, users []string) (map[string]live.FeedState, error) {
+			states := map[string]live.FeedState{}
+			read, err := store.FeedStates(ctx, users, live.WindowSize)
+			for u, s := range read {
+				states[u] = live.FeedState{Badge: s.Badge, Feed: s.Feed}
+			}
+			return states, err
+		},
+		Broker: broker(store, logger), Logger: logger,
+	})}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.hub.Run(ctx)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	return p
+}
+
+// follow keeps the newest badge that a subscriber of the process has had; -1 before the first.
+func (p *process) follow(t *testing.T, user string) *atomic.Int32 {
+	t.Helper()
+	var last atomic.Int32
+	last.Store(-1)
+	badges := live.SubscribeBadge(t.Context(), p.hub, user, func(_ string, b inbox.Badge) int32 { return b.Unread })
+	go func() {
+		for {
+			select {
+			case v := <-badges:
+				last.Store(v)
+			case <-t.Context().Done():
+				return
+			}
+		}
+	}()
+	return &last
+}
+
+// dispatch gives a user a notification and tells the hub.
+func (p *process) dispatch(ctx context.Context, user, run string) (inbox.Cursor, error) {
+	results, err := p.store.Dispatch(ctx, &inbox.Event{
+		RunID: &run, Kind: "k", Category: "c", Title: "t", Recipients: []string{user},
+	})
+	p.hub.Changed(user)
+	if err != nil {
+		return inbox.Cursor{}, err
+	}
+	return results[0].Position, nil
+}
+
+func await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	deadline := time.NewTimer(20 * time.Second)
+	defer deadline.Stop()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
+	for !holds() {
+		select {
+		case <-deadline.C:
+			t.Fatalf("waited for %s in vain", what)
+		case <-ticker.C:
+		}
+	}
+}
+
+// brokers are the ways in which processes tell each other; breakIt breaks the connection of all and lets it
+// come back.
+type brokers struct {
+	connect func(*storage.Store, *slog.Logger) live.Broker
+	breakIt func(t *testing.T)
+}
+
+func postgresBrokers(t *testing.T, databaseURL string) brokers {
+	t.Helper()
+	return brokers{
+		connect: func(s *storage.Store, logger *slog.Logger) live.Broker {
+			return live.NewPostgres(s, storage.HintLimit, logger)
+		},
+		breakIt: func(t *testing.T) {
+			t.Helper()
+			conn, err := pgx.Connect(t.Context(), databaseURL)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close(t.Context()) }()
+			var killed int
+			err = conn.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+			  WHERE datname = current_database() AND query LIKE '%LISTEN belfry_hint%' AND pid <> pg_backend_pid()`).Scan(&killed)
+			if err != nil || killed == 0 {
+				t.Fatalf("killed %d listeners: %v", killed, err)
+			}
+		},
+	}
+}
+
+func natsBrokers(t *testing.T) brokers {
+	t.Helper()
+	server := startNATS(t)
+	return brokers{
+		connect: func(_ *storage.Store, logger *slog.Logger) live.Broker {
+			b, err := live.OpenNATS(server.url, logger)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return b
+		},
+		breakIt: func(t *testing.T) {
+			t.Helper()
+			server.kill(t)
+			server.start(t)
+		},
+	}
+}
+
+// natsServer is a real one.
+type natsServer struct {
+	binary, address, url string
+	cmd                  *exec.Cmd
+}
+
+func startNATS(t *testing.T) *natsServer {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "tool", "-modfile=../tools/nats/go.mod", "-n", "nats-server").Output()
+	if err != nil {
+		t.Fatalf("building nats-server: %v", err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &natsServer{binary: strings.TrimSpace(string(out)), address: l.Addr().String()}
+	s.url = "nats://" + s.address
+	_ = l.Close()
+	s.start(t)
+	t.Cleanup(func() { s.kill(t) })
+	return s
+}
+
+func (s *natsServer) start(t *testing.T) {
+	t.Helper()
+	host, port, _ := net.SplitHostPort(s.address)
+	s.cmd = exec.Command(s.binary, "--addr", host, "--port", port)
+	s.cmd.Stderr = &bytes.Buffer{}
+	if err := s.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	await(t, "nats-server", func() bool {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.address)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err == nil
+	})
+}
+
+func (s *natsServer) kill(t *testing.T) {
+	t.Helper()
+	if s.cmd == nil {
+		return
+	}
+	if err := s.cmd.Process.Signal(syscall.SIGKILL); err != nil && !os.IsPermission(err) {
+		t.Logf("kill nats-server: %v", err)
+	}
+	_ = s.cmd.Wait()
+	s.cmd = nil
+}
+
+// What one process marks, the subscribers of the other hear of.
+func TestProcessesTellEachOther(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T, string) brokers{
+		"postgres": postgresBrokers, "nats": func(t *testing.T, _ string) brokers { return natsBrokers(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			databaseURL := storagetest.URL(t)
+			b := open(t, databaseURL)
+			one, two := startProcess(t, databaseURL, b.connect), startProcess(t, databaseURL, b.connect)
+			here, there, other := one.follow(t, "ada"), two.follow(t, "ada"), two.follow(t, "bela")
+			await(t, "the first badges", func() bool { return here.Load() == 0 && there.Load() == 0 && other.Load() == 0 })
+			at, err := one.dispatch(t.Context(), "ada", "r")
+			if err != nil {
+				t.Fatal(err)
+			}
+			await(t, "the dispatch", func() bool { return here.Load() == 1 && there.Load() == 1 })
+			if _, err := two.store.MarkRead(t.Context(), "ada", []inbox.Cursor{at}); err != nil {
+				t.Fatal(err)
+			}
+			two.hub.Changed("ada")
+			await(t, "the mark", func() bool { return here.Load() == 0 && there.Load() == 0 })
+			if got := other.Load(); got != 0 {
+				t.Errorf("bela's badge: got %d, want 0", got)
+			}
+		})
+	}
+}
+
+// The broker breaks while 2,000 changes are made: in the end every subscriber has the database's count, and
+// not by the sweep, which comes only after 30 s.
+func TestABrokenBrokerLosesNothing(t *testing.T) {
+	t.Parallel()
+	for name, open := range map[string]func(*testing.T, string) brokers{
+		"postgres": postgresBrokers, "nats": func(t *testing.T, _ string) brokers { return natsBrokers(t) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const users, changes = 20, 2000
+			databaseURL := storagetest.URL(t)
+			b := open(t, databaseURL)
+			one, two := startProcess(t, databaseURL, b.connect), startProcess(t, databaseURL, b.connect)
+			var badges []*atomic.Int32
+			for u := range users {
+				user := fmt.Sprint("user", u)
+				badges = append(badges, one.follow(t, user), two.follow(t, user))
+			}
+			allAt := func(n int32) bool {
+				for _, badge := range badges {
+					if badge.Load() != n {
+						return false
+					}
+				}
+				return true
+			}
+			await(t, "the first badges", func() bool { return allAt(0) })
+			for n := range changes {
+				p := one
+				if n%2 == 1 {
+					p = two
+				}
+				if _, err := p.dispatch(t.Context(), fmt.Sprint("user", n%users), fmt.Sprint(n)); err != nil {
+					t.Fatal(err)
+				}
+				if n == changes/4 || n == changes/2 || n == changes-10 {
+					b.breakIt(t)
+				}
+			}
+			await(t, "all badges", func() bool { return allAt(changes / users) })
+		})
+	}
+}
