@@ -145,7 +145,8 @@ func TestNodesCostBoundedStatements(t *testing.T) {
 			inbox.NodeID{Kind: inbox.KindSettings, UserID: user}.String())
 	}
 	const query = `query ($ids: [ID!]!) { nodes(ids: $ids) { __typename id
-	  ...on Notification { actor { displayName } } ...on User { unreadCount } ...on Settings { preferences { category } } } }`
+	  ...on Notification { actor { displayName } } ...on User { unreadCount settings { preferences { category } } }
+	  ...on Settings { preferences { category } } } }`
 	a.statements.reset()
 	var data struct {
 		Nodes []*struct {
@@ -155,7 +156,7 @@ func TestNodesCostBoundedStatements(t *testing.T) {
 	a.must(backend(), query, map[string]any{"ids": ids}, &data)
 	got := a.statements.reset()
 	slices.Sort(got)
-	want := []string{"Accounts", "Accounts", "NotificationsByKey", "Preferences", "Settings", "UnreadCounts"}
+	want := []string{"Accounts", "Accounts", "NotificationsByKey", "Preferences", "Preferences", "Settings", "Settings", "UnreadCounts"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("statements (-want +got):\n%s", diff)
 	}

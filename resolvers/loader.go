@@ -14,9 +14,10 @@ import (
 const (
 	// batchTimeout bounds a batch, which does not end with the request that happened to start it.
 	batchTimeout = 10 * time.Second
-	// batchWait is how long a batch waits for keys that never come. It is not what a request waits: a batch
-	// knows how many users it is for and starts with the last of them.
-	batchWait = 50 * time.Millisecond
+	// batchWait is how long a batch waits for keys that never come, since a field of one element has failed.
+	// It is not what a request waits: a batch knows how many users it is for and starts with the last of
+	// them. A shorter wait would split batches on a busy machine.
+	batchWait = time.Second
 )
 
 // Loaders batches the reads of one response. A response that outlives its data, such as the next event of
@@ -26,9 +27,11 @@ type Loaders struct {
 	loaders map[loaderKey]any // guarded by mu
 }
 
-// loaderKey tells one batch from another: what is read, and for the users of which list.
+// loaderKey tells one batch from another: what is read, and for the objects of which list. Below an element
+// of the list the same may be read at several depths, by elements of several types.
 type loaderKey struct {
-	list *graphql.FieldContext
+	list  *graphql.FieldContext
+	depth int
 	// read is comparable, of a type of its own for each kind of read, and holds the arguments.
 	read any
 }
@@ -50,8 +53,8 @@ func load[V any](
 	if !ok {
 		ls = &Loaders{loaders: map[loaderKey]any{}}
 	}
-	list, size := usersAround(ctx)
-	key := loaderKey{list, read}
+	list, depth, size := objectsAround(ctx)
+	key := loaderKey{list, depth, read}
 	ls.mu.Lock()
 	loader, ok := ls.loaders[key].(*dataloader.Loader[string, V])
 	if !ok {
@@ -78,33 +81,48 @@ func batch[V any](fetch func(context.Context, []string) (map[string]V, error)) d
 	}
 }
 
-// usersAround returns the list that the current field's object stands in, and how many users are in it;
-// for an object outside a list the field that returned it, and 1.
-func usersAround(ctx context.Context) (*graphql.FieldContext, int) {
+// objectsAround returns the list that the current field's object stands in, how deep below the list's
+// elements it stands, and how many such objects of different users there are. For an object outside a list
+// it returns the field that led to it, and 1.
+func objectsAround(ctx context.Context) (list *graphql.FieldContext, depth, size int) {
 	object := graphql.GetFieldContext(ctx).Parent
-	root := object
+	list = object
 	for fc := object; fc != nil; fc = fc.Parent {
 		if fc.Index != nil && fc.Parent != nil {
-			return fc.Parent, max(1, countUsers(fc.Parent.Result))
+			// What is read below an element is read below a user.
+			ofSettings := depth == 0 && isSettings(fc.Parent.Result, *fc.Index)
+			return fc.Parent, depth, countUsers(fc.Parent.Result, ofSettings)
 		}
-		if fc.Field.Field != nil {
-			root = fc
-		}
+		list = fc
+		depth++
 	}
-	return root, 1
+	return list, 0, 1
 }
 
-// countUsers returns how many distinct users a list's objects belong to.
-func countUsers(list any) int {
+// isSettings reports whether an element of a list is a user's settings.
+func isSettings(list any, index int) bool {
+	nodes, ok := list.([]inbox.Node)
+	if !ok {
+		return false
+	}
+	_, ok = nodes[index].(*inbox.Settings)
+	return ok
+}
+
+// countUsers returns how many distinct users there are in a list, or how many distinct users' settings: a
+// list of nodes may hold both.
+func countUsers(list any, ofSettings bool) int {
 	users := map[string]struct{}{}
 	add := func(n inbox.Node) {
 		switch n := n.(type) {
 		case *inbox.User:
-			if n != nil {
+			if n != nil && !ofSettings {
 				users[n.ID] = struct{}{}
 			}
 		case *inbox.Settings:
-			users[n.UserID] = struct{}{}
+			if ofSettings {
+				users[n.UserID] = struct{}{}
+			}
 		}
 	}
 	switch list := list.(type) {
@@ -117,5 +135,5 @@ func countUsers(list any) int {
 			add(n)
 		}
 	}
-	return len(users)
+	return max(1, len(users))
 }
