@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check build generate fmt lint fuzz clean \
+.PHONY: help run test check build generate web fmt lint fuzz clean \
 	check-generated check-modules check-format vet
 
 # Flags for `belfry dev`.
@@ -35,6 +35,10 @@ build: ## Build bin/belfry
 
 generate: ## Generate graph/ from schema.graphqls
 	go tool gqlgen generate
+
+web: ## Build the playground's bundle, web/playground/dist; takes Node
+	npm --prefix web/playground ci
+	npm --prefix web/playground run build
 
 fmt: ## Format the Go files
 	@$(gofiles) | xargs -0 gofmt -w

@@ -20,6 +20,7 @@ type badgeSubscriber interface {
 // badgeChannel turns badges into what a channel takes.
 type badgeChannel[T any] struct {
 	out     chan T
+	wake    func()
 	payload func(userID string, b inbox.Badge) T
 	last    inbox.Badge
 	sentAt  time.Time // zero before the first
@@ -36,6 +37,7 @@ func (c *badgeChannel[T]) offer(userID string, b inbox.Badge, now time.Time) {
 	default:
 	}
 	c.out <- c.payload(userID, b)
+	c.wake()
 	c.last, c.sentAt = b, now
 }
 
@@ -46,6 +48,7 @@ func (c *badgeChannel[T]) offer(userID string, b inbox.Badge, now time.Time) {
 // The payload is made where the value is handed out, so that no goroutine has to stand between.
 func SubscribeBadge[T any](ctx context.Context, h *Hub, userID string, payload func(userID string, b inbox.Badge) T) <-chan T {
 	c := &badgeChannel[T]{out: make(chan T, 1), payload: payload}
+	c.wake = inbox.FollowedBy(ctx, func() int { return len(c.out) })
 	h.join(userID, func(u *user) {
 		if u.badges == nil {
 			u.badges = map[badgeSubscriber]struct{}{}

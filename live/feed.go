@@ -128,10 +128,12 @@ type feedSubscriber struct {
 // channel is never closed.
 func SubscribeFeed[T any](ctx context.Context, h *Hub, userID string, categories []string, payload func(FeedEvent) T) <-chan T {
 	out := make(chan T, maxEvents)
+	wake := inbox.FollowedBy(ctx, func() int { return len(out) })
 	s := &feedSubscriber{
 		send: func(e FeedEvent) bool {
 			select {
 			case out <- payload(e):
+				wake()
 				return true
 			default:
 				return false

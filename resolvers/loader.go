@@ -93,7 +93,11 @@ func objectsAround(ctx context.Context) (list *graphql.FieldContext, depth, size
 			ofSettings := depth == 0 && isSettings(fc.Parent.Result, *fc.Index)
 			return fc.Parent, depth, countUsers(fc.Parent.Result, ofSettings)
 		}
-		list = fc
+		// Above the root's fields there is one context for all of them, of which payloads must not share a
+		// batch: a second mutation's would have what the first one's has read.
+		if fc.Field.Field != nil {
+			list = fc
+		}
 		depth++
 	}
 	return list, 0, 1

@@ -1,5 +1,8 @@
 // Package transport puts the GraphQL engine on the network: which requests are taken, how large they may
-// be, how long they may take, and how their errors look.
+// be, what they may cost, how long they may take, and how their errors look.
+//
+// A request with {"cost": true} in its extensions finds what its operation costs in the response's
+// extensions.cost: see Cost, and doc/decisions/0007-cost.md.
 package transport
 
 import (
@@ -12,10 +15,11 @@ import (
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/99designs/gqlgen/graphql/handler/extension"
 	"github.com/99designs/gqlgen/graphql/handler/lru"
-	gqltransport "github.com/99designs/gqlgen/graphql/handler/transport"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"belfry/inbox"
+	gqlhttp "belfry/transport/http"
+	"belfry/transport/sse"
 	"belfry/transport/websocket"
 )
 
@@ -46,6 +50,7 @@ type Config struct {
 type API struct {
 	http.Handler
 	sockets *websocket.Transport
+	streams *sse.Transport
 }
 
 // New returns the API. It expects the caller in the request's context. Its sockets end with ctx at the
@@ -56,14 +61,17 @@ func New(ctx context.Context, schema graphql.ExecutableSchema, cfg Config) *API 
 		Authenticate: cfg.Authenticate, Origins: cfg.Origins, Logger: cfg.Logger,
 	})
 	srv.AddTransport(sockets)
-	srv.AddTransport(gqltransport.Options{AllowedMethods: []string{http.MethodOptions, http.MethodGet, http.MethodPost}})
-	srv.AddTransport(gqltransport.GET{})
-	srv.AddTransport(gqltransport.POST{})
-	srv.SetQueryCache(lru.New[*ast.QueryDocument](cachedDocuments))
+	streams := sse.New(sse.Config{})
+	srv.AddTransport(streams)
+	srv.AddTransport(gqlhttp.Transport{}) // takes what is left
+	documents := lru.New[*ast.QueryDocument](cachedDocuments)
+	srv.SetQueryCache(documents)
 	srv.SetParserTokenLimit(maxTokens)
+	srv.Use(documentLimit{schema.Schema(), documents})
 	if cfg.Introspection {
 		srv.Use(extension.Introspection{})
 	}
+	srv.Use(costLimit{newScale()}) // after what it looks at: introspection
 	p := presenter{cfg.Logger}
 	srv.SetErrorPresenter(p.present)
 	srv.SetRecoverFunc(p.recovered)
@@ -76,7 +84,7 @@ func New(ctx context.Context, schema graphql.ExecutableSchema, cfg Config) *API 
 		}
 		return next(cfg.PrepareResponse(ctx))
 	})
-	return &API{Handler: limitBody(srv), sockets: sockets}
+	return &API{Handler: limitBody(srv), sockets: sockets, streams: streams}
 }
 
 // isSubscription reports whether the operation in the context is one. A request that was refused before it
@@ -90,5 +98,9 @@ func isSubscription(ctx context.Context) bool {
 }
 
 // Drain ends all streams so that their clients come back to another server, and refuses new ones. It
-// returns when all have ended, or with the error of ctx.
-func (a *API) Drain(ctx context.Context) error { return a.sockets.Drain(ctx) }
+// returns when all sockets have ended, or with the error of ctx; event streams are requests, for which the
+// server's Shutdown waits.
+func (a *API) Drain(ctx context.Context) error {
+	a.streams.Drain()
+	return a.sockets.Drain(ctx)
+}

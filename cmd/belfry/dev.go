@@ -92,7 +92,8 @@ func runDev(ctx context.Context, env environment, args []string) error {
 		}
 		return greetDeveloper(env.stdout, endpoint, databaseURL, secret)
 	}
-	return newServer(serving, store, hub, verifier, true, logger).run(ctx, listener, devStopTimeout, greet)
+	srv := newServer(serving, store, hub, verifier, true, devPages(secret, logger), logger)
+	return srv.run(ctx, listener, devStopTimeout, greet)
 }
 
 // defaultDataDir returns where dev keeps its data. As root it is not below the home directory, which the
@@ -169,6 +170,7 @@ func greetDeveloper(w io.Writer, endpoint, databaseURL string, secret []byte) er
 	const query = `{ viewer { userId unreadCount notifications(first: 3) { nodes { title createdAt actor { displayName } } } } }`
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nBelfry answers at  %s\n", endpoint)
+	fmt.Fprintf(&b, "Its playground is  %s\n", strings.TrimSuffix(endpoint, "/graphql")+"/playground")
 	fmt.Fprintf(&b, "Its database is    %s\n\n", databaseURL)
 	fmt.Fprintf(&b, "Tokens, good for %s:\n", devTokenTTL)
 	fmt.Fprintf(&b, "  ada           %s\n", tokens["ada"])

@@ -21,6 +21,7 @@ type serveConfig struct {
 	natsURL       string
 	listen        string
 	introspection bool
+	playground    bool
 	stopTimeout   time.Duration
 	auth          auth.Config
 }
@@ -33,6 +34,7 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	f.StringVar(&cfg.natsURL, "nats-url", "", "NATS servers that tell other processes of changes, in place of the database")
 	f.StringVar(&cfg.listen, "listen", ":8080", "the address to serve on")
 	f.BoolVar(&cfg.introspection, "introspection", false, "let clients read the schema")
+	f.BoolVar(&cfg.playground, "playground", false, "serve GraphiQL at /playground and let clients read the schema")
 	f.DurationVar(&cfg.stopTimeout, "stop-timeout", 20*time.Second, "how long a stop may take, all in all")
 	f.StringVar(&cfg.auth.JWKSURL, "jwks-url", "", "where the keys of RS256, ES256 and EdDSA tokens are; instead of "+jwtSecretVariable)
 	f.StringVar(&cfg.auth.Issuer, "issuer", "", "what a token's iss must be; any where empty")
@@ -79,7 +81,7 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	stop.push(stopHub)
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	stop.push(stopServing)
-	srv := newServer(serving, store, hub, verifier, cfg.introspection, logger)
+	srv := newServer(serving, store, hub, verifier, cfg.introspection || cfg.playground, servePages(cfg.playground), logger)
 	return srv.run(ctx, listener, cfg.stopTimeout, func(context.Context) error { return nil })
 }
 

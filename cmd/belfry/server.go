@@ -37,7 +37,8 @@ type server struct {
 
 // newServer wires the API together: the one place where its parts meet.
 func newServer(
-	ctx context.Context, store *storage.Store, hub *live.Hub, verifier *auth.Verifier, introspection bool, logger *slog.Logger,
+	ctx context.Context, store *storage.Store, hub *live.Hub, verifier *auth.Verifier, introspection bool, browser pages,
+	logger *slog.Logger,
 ) *server {
 	s := &server{store: store, logger: logger}
 	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(store, hub)})
@@ -48,6 +49,9 @@ func newServer(
 	mux.Handle("/graphql", verifier.Middleware(s.api))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
+	for pattern, page := range browser {
+		mux.Handle(pattern, page)
+	}
 	s.http = &http.Server{
 		Handler:           logRequests(mux, logger),
 		ReadHeaderTimeout: readHeaderTimeout,

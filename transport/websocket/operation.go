@@ -91,20 +91,18 @@ func (s *socket) finish(o *operation) bool {
 	return !s.isClosing
 }
 
-// perform runs an operation to its end. A panic ends the operation, not the socket.
+// perform runs an operation, to its end or until its stream takes over. A panic ends the operation, not the
+// socket.
 func (s *socket) perform(ctx context.Context, o *operation, params *graphql.RawParams) {
-	defer o.cancel()
+	isFollowed := false
 	defer func() {
-		if cause := recover(); cause != nil {
-			s.transport.cfg.Logger.Error("panic in an operation", "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
-			if s.finish(o) {
-				_ = s.write(ctx, errorMessage(o.id, gqlerror.List{{
-					Message: "internal error", Extensions: map[string]any{"code": inbox.Internal},
-				}}))
-			}
+		if !isFollowed {
+			o.cancel()
 		}
 	}()
-	ctx = graphql.StartOperationTrace(ctx)
+	defer s.recovered(ctx, o)
+	f := &follower{socket: s, operation: o}
+	ctx, f.waker = inbox.WithWaker(graphql.StartOperationTrace(ctx), f.wake)
 	operationContext, errs := s.exec.CreateOperationContext(ctx, params)
 	if len(errs) > 0 {
 		response := s.exec.DispatchError(graphql.WithOperationContext(ctx, operationContext), errs)
@@ -114,7 +112,32 @@ func (s *socket) perform(ctx context.Context, o *operation, params *graphql.RawP
 		return
 	}
 	responses, ctx := s.exec.DispatchOperation(ctx, operationContext)
-	isStream := operationContext.Operation.Operation == ast.Subscription
+	if _, ok := f.waker.Waiting(); ok {
+		isFollowed = true
+		f.begin(ctx, responses)
+		return
+	}
+	s.drain(ctx, o, responses, operationContext.Operation.Operation == ast.Subscription)
+}
+
+// recovered is deferred by whatever runs an operation.
+func (s *socket) recovered(ctx context.Context, o *operation) {
+	cause := recover()
+	if cause == nil {
+		return
+	}
+	s.transport.cfg.Logger.Error("panic in an operation", "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+	if s.finish(o) {
+		_ = s.write(ctx, errorMessage(o.id, gqlerror.List{{
+			Message: "internal error", Extensions: map[string]any{"code": inbox.Internal},
+		}}))
+	}
+	o.cancel()
+}
+
+// drain writes responses until there are no more: the one of a query or a mutation, or all of a stream that
+// does not say when it has some.
+func (s *socket) drain(ctx context.Context, o *operation, responses graphql.ResponseHandler, isStream bool) {
 	for first := true; ; first = false {
 		response := responses(ctx)
 		if response == nil {
@@ -128,10 +151,7 @@ func (s *socket) perform(ctx context.Context, o *operation, params *graphql.RawP
 			return
 		}
 		// The message is a copy: the next response is written over this one.
-		if ctx.Err() != nil || s.write(ctx, nextMessage(o.id, response)) != nil {
-			break
-		}
-		if !isStream {
+		if ctx.Err() != nil || s.write(ctx, nextMessage(o.id, response)) != nil || !isStream {
 			break
 		}
 	}

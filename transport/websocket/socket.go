@@ -46,29 +46,39 @@ func (s *socket) run() {
 	defer s.stopTimer()
 	defer func() { _ = s.conn.CloseNow() }()
 
-	s.heardAt.Store(time.Now().UnixNano())
 	s.setTimer(s.transport.cfg.InitTimeout, codeInitTimeout, "Connection initialisation timeout")
+	received := make(chan bool)
 	for {
+		s.heardAt.Store(time.Now().UnixNano())
 		// The socket's own end ends the read; a context with a deadline would cost a timer for each message.
-		kind, reader, err := s.conn.Reader(context.WithoutCancel(ctx))
+		kind, reader, err := s.conn.Reader(s.transport.reading)
 		if err != nil {
 			return
 		}
-		s.heardAt.Store(time.Now().UnixNano())
-		// To its end, whatever it is: what is left would be taken for the next frame.
-		data, err := io.ReadAll(reader)
-		if err != nil {
+		// On a goroutine that ends with the message: decoding takes a deep stack, which a socket that waits
+		// for days would keep.
+		go func() { received <- s.take(ctx, kind, reader) }()
+		if !<-received {
 			return
-		}
-		s.heardAt.Store(time.Now().UnixNano())
-		switch {
-		case s.closing():
-		case kind != ws.MessageText:
-			s.close(codeBadRequest, "Message is not text")
-		default:
-			s.receive(ctx, data)
 		}
 	}
+}
+
+// take reads a message and acts on it. It reports whether the socket can go on.
+func (s *socket) take(ctx context.Context, kind ws.MessageType, reader io.Reader) bool {
+	s.heardAt.Store(time.Now().UnixNano())
+	// To its end, whatever it is: what is left would be taken for the next frame.
+	data, err := io.ReadAll(reader)
+	switch {
+	case err != nil:
+		return false
+	case s.closing():
+	case kind != ws.MessageText:
+		s.close(codeBadRequest, "Message is not text")
+	default:
+		s.receive(ctx, data)
+	}
+	return true
 }
 
 func (s *socket) closing() bool {

@@ -48,8 +48,9 @@ type Config struct {
 
 // Transport is a graphql.Transport for WebSockets.
 type Transport struct {
-	cfg  Config
-	base context.Context // of every socket; ends with Close
+	cfg     Config
+	base    context.Context // of every socket
+	reading context.Context // base without its end, which closes the sockets in another way
 
 	mu         sync.Mutex
 	sockets    map[*socket]struct{} // guarded by mu
@@ -72,7 +73,7 @@ func New(ctx context.Context, cfg Config) *Transport {
 			*d.value = d.standard
 		}
 	}
-	t := &Transport{cfg: cfg, base: ctx, sockets: map[*socket]struct{}{}}
+	t := &Transport{cfg: cfg, base: ctx, reading: context.WithoutCancel(ctx), sockets: map[*socket]struct{}{}}
 	go t.keepAlive(ctx)
 	return t
 }
@@ -87,7 +88,7 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 	// The body of an upgrade is empty; what a deadline of the server's left on the connection is not.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	s := &socket{transport: t, exec: exec, operations: map[string]*operation{}}
-	conn, err := ws.Accept(w, r, &ws.AcceptOptions{
+	conn, err := ws.Accept(smallBuffers{w}, r, &ws.AcceptOptions{
 		Subprotocols:    []string{subprotocol},
 		OriginPatterns:  t.cfg.Origins,
 		CompressionMode: ws.CompressionDisabled, // it would cost more memory than all the rest

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	ws "github.com/coder/websocket"
+)
+
+const idle = 5 * time.Second
+
+// server is a running process that is measured.
+type server struct {
+	cmd     *exec.Cmd
+	address string
+}
+
+func (b *bench) start(ctx context.Context, env ...string) (*server, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	s := &server{cmd: exec.CommandContext(ctx, self, "-server")}
+	s.cmd.Env = append(append(os.Environ(), databaseVariable+"="+b.databaseURL), env...)
+	s.cmd.Stderr = os.Stderr
+	out, err := s.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.cmd.Start(); err != nil {
+		return nil, err
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		s.stop()
+		return nil, fmt.Errorf("server: %w", err)
+	}
+	s.address = strings.TrimSpace(line)
+	return s, nil
+}
+
+func (s *server) stop() {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+}
+
+func (s *server) figures(ctx context.Context) (figures, error) {
+	var f figures
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.address+"/stats", nil)
+	if err != nil {
+		return f, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return f, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return f, json.NewDecoder(resp.Body).Decode(&f)
+}
+
+// subscription is one socket with one subscription to a badge.
+type subscription struct {
+	conn *ws.Conn
+}
+
+// subscribe opens a socket and waits for the first badge.
+func (s *server) subscribe(ctx context.Context, path, user string) (*subscription, error) {
+	conn, _, err := ws.Dial(ctx, "ws://"+s.address+path, &ws.DialOptions{Subprotocols: []string{"graphql-transport-ws"}})
+	if err != nil {
+		return nil, err
+	}
+	sub := &subscription{conn}
+	for _, m := range []string{
+		`{"type":"connection_init","payload":{"token":"` + user + `"}}`,
+		`{"type":"subscribe","id":"1","payload":{"query":"subscription { badgeChanged { user { id unreadCount unseenCount } } }"}}`,
+	} {
+		if err := conn.Write(ctx, ws.MessageText, []byte(m)); err != nil {
+			return nil, err
+		}
+	}
+	_, err = sub.next(ctx)
+	return sub, err
+}
+
+var unreadCount = []byte(`"unreadCount":`)
+
+// next returns the unread count of the next badge.
+func (s *subscription) next(ctx context.Context) (int, error) {
+	for {
+		_, text, err := s.conn.Read(ctx)
+		if err != nil {
+			return 0, err
+		}
+		_, rest, ok := bytes.Cut(text, unreadCount)
+		if !ok {
+			if bytes.Contains(text, []byte(`"error"`)) {
+				return 0, fmt.Errorf("subscription: %s", text)
+			}
+			continue // the acknowledgement
+		}
+		digits, _, _ := bytes.Cut(rest, []byte(","))
+		return strconv.Atoi(string(digits))
+	}
+}
+
+// subscribeAll opens many sockets, some at once. Close them with closeAll.
+func (s *server) subscribeAll(ctx context.Context, path string, count int) ([]*subscription, error) {
+	subs := make([]*subscription, count)
+	errs := make(chan error, count)
+	var group sync.WaitGroup
+	const atOnce = 16
+	for w := range atOnce {
+		group.Go(func() {
+			for i := w; i < count; i += atOnce {
+				var err error
+				if subs[i], err = s.subscribe(ctx, path, userName(i)); err != nil {
+					errs <- err
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	select {
+	case err := <-errs:
+		return nil, err
+	default:
+		return subs, nil
+	}
+}
+
+func closeAll(subs []*subscription) {
+	for _, s := range subs {
+		_ = s.conn.CloseNow()
+	}
+}
+
+func userName(i int) string { return "user-" + strconv.Itoa(i) }
+
+// dispatch sends one event to one user over HTTP.
+func (s *server) dispatch(ctx context.Context, client *http.Client, run, user string) error {
+	const query = `mutation ($input: DispatchInput!) { dispatch(input: $input) { createdCount } }`
+	body, err := json.Marshal(map[string]any{"query": query, "variables": map[string]any{"input": map[string]any{
+		"runId": run, "kind": "comment", "category": "reviews", "recipients": []string{user}, "title": "A title of some length",
+	}}})
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.address+"/graphql", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	answer, err := io.ReadAll(resp.Body)
+	if err == nil && !bytes.Contains(answer, []byte(`"createdCount":1`)) {
+		err = fmt.Errorf("dispatch: %s", answer)
+	}
+	return err
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql/handler"
+	gqltransport "github.com/99designs/gqlgen/graphql/handler/transport"
+
+	"belfry/devdb"
+	"belfry/graph"
+	"belfry/inbox"
+	"belfry/live"
+	"belfry/resolvers"
+	"belfry/storage"
+	"belfry/transport"
+)
+
+// database is a private Postgres with Belfry's schema.
+type database struct {
+	*devdb.Cluster
+	url string
+}
+
+func openDatabase(ctx context.Context) (*database, error) {
+	cluster, err := devdb.OpenTemp(ctx, devdb.Config{
+		Settings: map[string]string{"max_connections": "200", "fsync": "on", "synchronous_commit": "on"},
+		Logger:   slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := &database{cluster, cluster.URL(devdb.Database)}
+	if _, err := storage.Migrate(ctx, d.url); err != nil {
+		_ = cluster.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// The environment of a measured process.
+const (
+	databaseVariable = "BENCH_DATABASE_URL"
+	natsVariable     = "BENCH_NATS_URL"
+)
+
+// serve is the process that is measured: Belfry's API at /graphql, the same schema behind gqlgen's own
+// WebSocket transport at /gqlgen, and its figures at /stats. A token is the user's id.
+func serve(ctx context.Context) error {
+	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	store, err := storage.Open(ctx, storage.Config{URL: os.Getenv(databaseVariable), Logger: logger})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	var broker live.Broker = live.NewPostgres(store, storage.HintLimit, logger)
+	if url := os.Getenv(natsVariable); url != "" {
+		if broker, err = live.OpenNATS(url, logger); err != nil {
+			return err
+		}
+	}
+	hub := live.NewHub(live.Config{
+		ReadBadges: store.Badges, ReadFeeds: resolvers.ReadFeedStates(store), Broker: broker, Logger: logger,
+	})
+	go hub.Run(ctx)
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(store, hub)})
+	mux := http.NewServeMux()
+	mux.Handle("/graphql", withCaller(transport.New(ctx, schema, transport.Config{
+		Logger: logger, PrepareResponse: resolvers.WithLoaders, Authenticate: authenticate,
+	})))
+	stock := handler.New(schema)
+	stock.AddTransport(gqltransport.Websocket{InitFunc: func(ctx context.Context, payload gqltransport.InitPayload) (context.Context, *gqltransport.InitPayload, error) {
+		caller, err := authenticate(ctx, payload.GetString("token"))
+		return resolvers.WithLoaders(inbox.WithCaller(ctx, caller, err)), nil, err
+	}})
+	mux.Handle("/gqlgen", stock)
+	mux.HandleFunc("/stats", stats)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	fmt.Println(listener.Addr())
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: idle}
+	go func() {
+		<-ctx.Done()
+		_ = server.Close()
+	}()
+	_ = server.Serve(listener)
+	return nil
+}
+
+func authenticate(_ context.Context, token string) (inbox.Caller, error) {
+	return inbox.Caller{UserID: token, Scopes: []inbox.Scope{inbox.ScopeDispatch}}, nil
+}
+
+func withCaller(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller, err := authenticate(r.Context(), strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+		next.ServeHTTP(w, r.WithContext(inbox.WithCaller(r.Context(), caller, err)))
+	})
+}
+
+// figures are what a measured process says of itself.
+type figures struct {
+	Goroutines int
+	// Resident is in bytes, after a collection whose memory went back to the system.
+	Resident int64
+}
+
+func stats(w http.ResponseWriter, _ *http.Request) {
+	for range 3 {
+		runtime.GC()
+	}
+	debug.FreeOSMemory()
+	f := figures{Goroutines: runtime.NumGoroutine()}
+	if text, err := os.ReadFile("/proc/self/statm"); err == nil {
+		if fields := strings.Fields(string(text)); len(fields) > 1 {
+			pages, _ := strconv.ParseInt(fields[1], 10, 64)
+			f.Resident = pages * int64(os.Getpagesize())
+		}
+	}
+	_ = json.NewEncoder(w).Encode(f)
+}
