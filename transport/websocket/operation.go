@@ -105,6 +105,7 @@ func (s *socket) perform(ctx context.Context, o *operation, params *graphql.RawP
 	ctx, f.waker = inbox.WithWaker(graphql.StartOperationTrace(ctx), f.wake)
 	operationContext, errs := s.exec.CreateOperationContext(ctx, params)
 	if len(errs) > 0 {
+		errs = errs[:min(len(errs), maxErrors)]
 		response := s.exec.DispatchError(graphql.WithOperationContext(ctx, operationContext), errs)
 		if s.finish(o) {
 			_ = s.write(ctx, errorMessage(o.id, response.Errors))

@@ -1,0 +1,212 @@
+package http
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/99designs/gqlgen/graphql"
+)
+
+// allMethods is what Allow says about /graphql.
+const allMethods = "OPTIONS, GET, POST"
+
+// readParams reads the parameters of a GraphQL request. Its errors are *Refusal.
+func readParams(r *http.Request) (*graphql.RawParams, error) {
+	params := &graphql.RawParams{Headers: r.Header}
+	params.ReadTime.Start = graphql.Now()
+	var err error
+	switch r.Method {
+	case http.MethodGet:
+		err = readURL(params, r)
+	case http.MethodPost:
+		err = readBody(params, r)
+	default:
+		err = refuseMethod(allMethods, "GraphQL is spoken by POST and GET")
+	}
+	if err != nil {
+		return nil, err
+	}
+	params.ReadTime.End = graphql.Now()
+	return params, nil
+}
+
+func readURL(params *graphql.RawParams, r *http.Request) error {
+	if isForged(r) {
+		return refuse(http.StatusForbidden,
+			"a GET that a page of another origin may have caused: send the header GraphQL-Require-Preflight: 1")
+	}
+	values, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return refuse(http.StatusBadRequest, "the query string is malformed")
+	}
+	for name, values := range values {
+		if !isParameter(name) {
+			continue
+		}
+		if len(values) > 1 {
+			return repeated(name)
+		}
+		text := values[0]
+		switch name {
+		case "query":
+			params.Query = text
+		case "operationName":
+			params.OperationName = text
+		case "variables":
+			params.Variables, err = readObject(name, text)
+		case "extensions":
+			params.Extensions, err = readObject(name, text)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !values.Has("query") {
+		return queryMissing()
+	}
+	return nil
+}
+
+// readObject reads a parameter that is JSON within a URL. An empty one counts as absent.
+func readObject(name, text string) (map[string]any, error) {
+	if text == "" {
+		return map[string]any{}, nil
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.UseNumber()
+	var object map[string]any
+	if err := dec.Decode(&object); err != nil {
+		return nil, wrongKind("a JSON object", name)
+	}
+	if !isAtEnd(dec) {
+		return nil, wrongKind("a JSON object", name)
+	}
+	return object, nil
+}
+
+func readBody(params *graphql.RawParams, r *http.Request) error {
+	if !isJSON(r.Header) {
+		return refuse(http.StatusUnsupportedMediaType, "a POST must have the Content-Type application/json, in UTF-8")
+	}
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return refuse(http.StatusBadRequest, "the request body could not be read")
+	}
+	// The decoder would put replacement characters into what is then stored.
+	if !utf8.Valid(body) {
+		return refuse(http.StatusBadRequest, "the request body is not UTF-8")
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.UseNumber()
+	switch start, err := dec.Token(); {
+	case err != nil:
+		return notJSON()
+	case start == json.Delim('['):
+		return refuse(http.StatusBadRequest, "batches are not taken: send one operation a request")
+	case start != json.Delim('{'):
+		return wrongKind("a JSON object", "the request body")
+	}
+	if err := readMembers(params, dec); err != nil {
+		return err
+	}
+	if !isAtEnd(dec) {
+		return refuse(http.StatusBadRequest, "something follows the JSON object in the request body")
+	}
+	return nil
+}
+
+// isJSON reports whether a body is declared as JSON in UTF-8.
+func isJSON(header http.Header) bool {
+	mediaType, params, err := mime.ParseMediaType(header.Get("Content-Type"))
+	charset, hasCharset := params["charset"]
+	return err == nil && mediaType == JSON && (!hasCharset || strings.EqualFold(charset, "utf-8"))
+}
+
+// readMembers reads the members of a JSON object up to its end. Decoding into a struct would take "Query"
+// for "query", and the last of two.
+func readMembers(params *graphql.RawParams, dec *json.Decoder) error {
+	seen := map[string]bool{}
+	var query *string
+	for dec.More() {
+		token, err := dec.Token()
+		if err != nil {
+			return notJSON()
+		}
+		name, _ := token.(string)
+		switch {
+		case !isParameter(name):
+			// The specification keeps the other names for later and has them ignored.
+			err = dec.Decode(new(json.RawMessage))
+		case seen[name]:
+			return repeated(name)
+		default:
+			seen[name] = true
+			err = dec.Decode(target(params, &query, name))
+		}
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return wrongKind(kindOf(name), name)
+		}
+		if err != nil {
+			return notJSON()
+		}
+	}
+	if _, err := dec.Token(); err != nil {
+		return notJSON()
+	}
+	if query == nil {
+		return queryMissing()
+	}
+	params.Query = *query
+	return nil
+}
+
+// target returns where a parameter goes. A null leaves it as it is.
+func target(params *graphql.RawParams, query **string, name string) any {
+	switch name {
+	case "query":
+		return query
+	case "operationName":
+		return &params.OperationName
+	case "variables":
+		return &params.Variables
+	}
+	return &params.Extensions
+}
+
+func kindOf(name string) string {
+	if name == "query" || name == "operationName" {
+		return "a string"
+	}
+	return "a JSON object"
+}
+
+func isParameter(name string) bool {
+	switch name {
+	case "query", "operationName", "variables", "extensions":
+		return true
+	}
+	return false
+}
+
+// isAtEnd reports whether nothing but white space is left.
+func isAtEnd(dec *json.Decoder) bool {
+	_, err := dec.Token()
+	return errors.Is(err, io.EOF)
+}
+
+func notJSON() error { return refuse(http.StatusBadRequest, "the request body is not JSON") }
+
+func queryMissing() error { return refuse(http.StatusBadRequest, "query is missing") }
+
+func wrongKind(kind, name string) error { return refuse(http.StatusBadRequest, name+" is not "+kind) }
+
+func repeated(name string) error {
+	return refuse(http.StatusBadRequest, name+" is there more than once")
+}
