@@ -50,6 +50,7 @@ var mayImport = map[string][]string{
 		"github.com/99designs/gqlgen/...", "github.com/graph-gophers/dataloader/v7", "github.com/vektah/gqlparser/v2/...",
 	},
 	"web":     nil,
+	"bench":   {"..."},
 	"cmd/...": {"..."},
 }
 

@@ -8,27 +8,29 @@ import (
 	"belfry/inbox"
 )
 
-// A feed statement reads from three lists that are disjoint and ordered alike, and of which a filter
-// switches some on: unread ($7), read ($8), archived ($9, and of those only the read or unread with $11).
-// Postgres merges their index ranges and stops at the limit, so that the cost of a page depends neither
-// on its depth nor on what the filter leaves out; only categories ($10) are filtered row by row.
+// A feed statement reads from four lists that are disjoint and ordered alike, and of which a filter
+// switches some on: unread ($7), read ($8), archived unread ($9), archived read ($10). Postgres merges their
+// index ranges and stops at the limit, so that the cost of a page depends neither on its depth nor on what
+// the filter leaves out; only categories ($11) are filtered row by row.
 //
 // $2 to $5 are the ends of the range, $6 is the limit. The inner limits are one more than the largest
-// page: a constant tells the planner, which does not know $6, that few rows are wanted.
+// page: a constant tells the planner, which does not know $6, that few rows are wanted. A list's own
+// conditions follow from its place in the index; they are there to let the planner use a partial one.
 const (
 	feedColumns = `n.user_id, n.created_at, n.id, n.kind, n.category, n.actor_id, n.title, n.body, n.url, n.data,
     n.read_at, n.archived_at`
 	feedBranch = `
     (SELECT ` + feedColumns + ` FROM notifications n WHERE `
-	feedUnread = ` AND n.read_at IS NULL AND n.archived_at IS NULL`
-	feedRead   = ` AND n.read_at IS NOT NULL AND n.archived_at IS NULL
-      AND (n.archived_at IS NOT NULL)::int = 0`
-	feedArchived = ` AND n.archived_at IS NOT NULL
-      AND (n.archived_at IS NOT NULL)::int = 1 AND ($11::boolean IS NULL OR (n.read_at IS NOT NULL) = $11)`
-	feedRange = `
+	feedDone = `
+      AND (CASE WHEN n.archived_at IS NULL THEN 0 WHEN n.read_at IS NULL THEN 1 ELSE 2 END) = `
+	feedUnread         = ` AND n.read_at IS NULL AND n.archived_at IS NULL`
+	feedRead           = ` AND n.read_at IS NOT NULL AND n.archived_at IS NULL` + feedDone + `0`
+	feedArchivedUnread = ` AND n.read_at IS NULL AND n.archived_at IS NOT NULL` + feedDone + `1`
+	feedArchivedRead   = ` AND n.read_at IS NOT NULL AND n.archived_at IS NOT NULL` + feedDone + `2`
+	feedRange          = `
       AND (n.created_at, n.id) < ($2::timestamptz, $3::uuid)
       AND (n.created_at, n.id) > ($4::timestamptz, $5::uuid)
-      AND ($10::text[] IS NULL OR n.category = ANY ($10))`
+      AND ($11::text[] IS NULL OR n.category = ANY ($11))`
 	feedOlder = feedRange + `
      ORDER BY n.created_at DESC, n.id DESC LIMIT 101)`
 	feedNewer = feedRange + `
@@ -36,42 +38,47 @@ const (
 
 	ofOne  = ` AND n.user_id = $1`
 	ofEach = ` AND n.user_id = u.user_id`
+
+	feedOlderOfOne = feedBranch + `$7` + ofOne + feedUnread + feedOlder + ` UNION ALL` +
+		feedBranch + `$8` + ofOne + feedRead + feedOlder + ` UNION ALL` +
+		feedBranch + `$9` + ofOne + feedArchivedUnread + feedOlder + ` UNION ALL` +
+		feedBranch + `$10` + ofOne + feedArchivedRead + feedOlder
+	feedNewerOfOne = feedBranch + `$7` + ofOne + feedUnread + feedNewer + ` UNION ALL` +
+		feedBranch + `$8` + ofOne + feedRead + feedNewer + ` UNION ALL` +
+		feedBranch + `$9` + ofOne + feedArchivedUnread + feedNewer + ` UNION ALL` +
+		feedBranch + `$10` + ofOne + feedArchivedRead + feedNewer
+	feedOlderOfEach = feedBranch + `$7` + ofEach + feedUnread + feedOlder + ` UNION ALL` +
+		feedBranch + `$8` + ofEach + feedRead + feedOlder + ` UNION ALL` +
+		feedBranch + `$9` + ofEach + feedArchivedUnread + feedOlder + ` UNION ALL` +
+		feedBranch + `$10` + ofEach + feedArchivedRead + feedOlder
+	feedNewerOfEach = feedBranch + `$7` + ofEach + feedUnread + feedNewer + ` UNION ALL` +
+		feedBranch + `$8` + ofEach + feedRead + feedNewer + ` UNION ALL` +
+		feedBranch + `$9` + ofEach + feedArchivedUnread + feedNewer + ` UNION ALL` +
+		feedBranch + `$10` + ofEach + feedArchivedRead + feedNewer
 )
 
 const feedPageSQL = `-- name: FeedPage
-SELECT * FROM (` +
-	feedBranch + `$7` + ofOne + feedUnread + feedOlder + ` UNION ALL` +
-	feedBranch + `$8` + ofOne + feedRead + feedOlder + ` UNION ALL` +
-	feedBranch + `$9` + ofOne + feedArchived + feedOlder + `
+SELECT * FROM (` + feedOlderOfOne + `
 ) f ORDER BY created_at DESC, id DESC LIMIT $6`
 
 const feedPageBackwardSQL = `-- name: FeedPageBackward
-SELECT * FROM (` +
-	feedBranch + `$7` + ofOne + feedUnread + feedNewer + ` UNION ALL` +
-	feedBranch + `$8` + ofOne + feedRead + feedNewer + ` UNION ALL` +
-	feedBranch + `$9` + ofOne + feedArchived + feedNewer + `
+SELECT * FROM (` + feedNewerOfOne + `
 ) f ORDER BY created_at, id LIMIT $6`
 
 const feedPagesSQL = `-- name: FeedPages
 SELECT f.* FROM unnest($1::text[]) WITH ORDINALITY AS u (user_id, ord) CROSS JOIN LATERAL (
-  SELECT * FROM (` +
-	feedBranch + `$7` + ofEach + feedUnread + feedOlder + ` UNION ALL` +
-	feedBranch + `$8` + ofEach + feedRead + feedOlder + ` UNION ALL` +
-	feedBranch + `$9` + ofEach + feedArchived + feedOlder + `
+  SELECT * FROM (` + feedOlderOfEach + `
   ) l ORDER BY created_at DESC, id DESC LIMIT $6
 ) f ORDER BY u.ord, f.created_at DESC, f.id DESC`
 
 const feedPagesBackwardSQL = `-- name: FeedPagesBackward
 SELECT f.* FROM unnest($1::text[]) WITH ORDINALITY AS u (user_id, ord) CROSS JOIN LATERAL (
-  SELECT * FROM (` +
-	feedBranch + `$7` + ofEach + feedUnread + feedNewer + ` UNION ALL` +
-	feedBranch + `$8` + ofEach + feedRead + feedNewer + ` UNION ALL` +
-	feedBranch + `$9` + ofEach + feedArchived + feedNewer + `
+  SELECT * FROM (` + feedNewerOfEach + `
   ) l ORDER BY created_at, id LIMIT $6
 ) f ORDER BY u.ord, f.created_at, f.id`
 
-// FeedPages reads the same page of each user's notifications. It costs one statement however many users
-// there are, and a second one where page.Both asks for the flag of the far side, both in one round trip.
+// FeedPages reads the same page of each of several distinct users' notifications. It costs one statement
+// however many there are, and a second one where page.Both asks for the flag of the far side, both in one round trip.
 func (s *Store) FeedPages(
 	ctx context.Context, userIDs []string, page inbox.Page, filter inbox.Filter,
 ) (map[string]Page[inbox.Notification], error) {
@@ -104,7 +111,7 @@ func (s *Store) FeedPages(
 // queueFeed adds the statement that reads the span of each user's feed.
 func queueFeed(batch *pgx.Batch, userIDs []string, s span, filter inbox.Filter) {
 	newerAt, newerID, olderAt, olderID := s.bounds()
-	unread, read, archived, archivedRead := lists(filter)
+	l := listsOf(filter)
 	var users any = userIDs
 	sql := feedPagesSQL
 	switch {
@@ -116,21 +123,22 @@ func queueFeed(batch *pgx.Batch, userIDs []string, s span, filter inbox.Filter) 
 		sql = feedPagesBackwardSQL
 	}
 	batch.Queue(sql, users, newerAt, newerID, olderAt, olderID, s.limit,
-		unread, read, archived, filter.Categories, archivedRead)
+		l.unread, l.read, l.archivedUnread, l.archivedRead, filter.Categories)
 }
 
-// lists tells which of the three lists a filter wants, and of the archived ones whether only the read
-// or only the unread; nil is both.
-func lists(f inbox.Filter) (unread, read, archived bool, archivedRead *bool) {
-	inFeed := f.Archived == nil || !*f.Archived
-	archived = f.Archived == nil || *f.Archived
-	unread, read = inFeed, inFeed
-	if f.Status != nil {
-		isRead := *f.Status == inbox.StatusRead
-		unread, read = inFeed && !isRead, inFeed && isRead
-		archivedRead = &isRead
+// lists says which of the four lists are wanted.
+type lists struct {
+	unread, read, archivedUnread, archivedRead bool
+}
+
+func listsOf(f inbox.Filter) lists {
+	isWanted := func(isArchived bool, status inbox.Status) bool {
+		return (f.Archived == nil || *f.Archived == isArchived) && (f.Status == nil || *f.Status == status)
 	}
-	return unread, read, archived, archivedRead
+	return lists{
+		unread: isWanted(false, inbox.StatusUnread), read: isWanted(false, inbox.StatusRead),
+		archivedUnread: isWanted(true, inbox.StatusUnread), archivedRead: isWanted(true, inbox.StatusRead),
+	}
 }
 
 // scanFeed reads one statement's notifications, by user and in the order they come.

@@ -63,6 +63,9 @@ func Migrations(ctx context.Context, url string) ([]Migration, error) {
 	return steps, nil
 }
 
+// lockTries is how often, a second apart, a process tries for the lock that another migrates under.
+const lockTries = 300
+
 func migrator(url string) (*goose.Provider, func(), error) {
 	db, err := sql.Open("pgx", url)
 	if err != nil {
@@ -74,7 +77,7 @@ func migrator(url string) (*goose.Provider, func(), error) {
 		closeDB()
 		return nil, nil, fmt.Errorf("embedded migrations: %w", err)
 	}
-	locker, err := lock.NewPostgresSessionLocker()
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, lockTries))
 	if err != nil {
 		closeDB()
 		return nil, nil, fmt.Errorf("migration lock: %w", err)

@@ -71,7 +71,8 @@ func New(ctx context.Context, schema graphql.ExecutableSchema, cfg Config) *API 
 	if cfg.Introspection {
 		srv.Use(extension.Introspection{})
 	}
-	srv.Use(costLimit{newScale()}) // after what it looks at: introspection
+	srv.SetDisableSuggestion(!cfg.Introspection) // which would tell the schema a guess at a time
+	srv.Use(costLimit{newScale()})               // after what it looks at: introspection
 	p := presenter{cfg.Logger}
 	srv.SetErrorPresenter(p.present)
 	srv.SetRecoverFunc(p.recovered)

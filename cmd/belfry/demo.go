@@ -15,6 +15,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"belfry/inbox"
 )
 
 // demoEvents holds real repository events with the names replaced, an event a line.
@@ -35,8 +37,8 @@ type demoEvent struct {
 }
 
 const (
-	demoDispatch = `mutation ($input: DispatchInput!) { dispatch(input: $input) { results { status } userErrors { message field } } }`
-	demoAccount  = `mutation ($input: PutAccountInput!) { putAccount(input: $input) { userErrors { message field } } }`
+	demoDispatch = `mutation ($input: DispatchInput!) { dispatch(input: $input) { results { status } userErrors { code message field } } }`
+	demoAccount  = `mutation ($input: PutAccountInput!) { putAccount(input: $input) { userErrors { code message field } } }`
 	demoUsers    = `query ($ids: [String!]!) { users(userIds: $ids) { userId account { displayName } } }`
 )
 
@@ -117,8 +119,8 @@ func capitalised(s string) string {
 func (c demoClient) mutate(ctx context.Context, query string, input any) error {
 	var answer map[string]struct {
 		UserErrors []struct {
-			Message string
-			Field   []string
+			Code, Message string
+			Field         []string
 		}
 	}
 	if err := c.do(ctx, query, map[string]any{"input": input}, &answer); err != nil {
@@ -126,6 +128,9 @@ func (c demoClient) mutate(ctx context.Context, query string, input any) error {
 	}
 	for _, payload := range answer {
 		for _, e := range payload.UserErrors {
+			if e.Code == string(inbox.IdempotencyConflict) {
+				continue // an older Belfry has dispatched the event in other words
+			}
 			return fmt.Errorf("%s: %s", strings.Join(e.Field, "."), e.Message)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -92,7 +93,10 @@ func runDev(ctx context.Context, env environment, args []string) error {
 		}
 		return greetDeveloper(env.stdout, endpoint, databaseURL, secret)
 	}
-	srv := newServer(serving, store, hub, verifier, true, devPages(secret, logger), logger)
+	srv := newServer(serving, parts{
+		store: store, hub: hub, verifier: verifier, logger: logger, introspection: true,
+		browser: devPages(secret, logger), requestLevel: slog.LevelDebug,
+	})
 	return srv.run(ctx, listener, devStopTimeout, greet)
 }
 

@@ -57,10 +57,12 @@ func (f *flags) parse(args []string) ([]string, error) {
 	return f.Args(), nil
 }
 
-// secret reads a variable, or the file that NAME_FILE names, without its last line break.
+// secret reads a variable, or the file that NAME_FILE names, without its last line break. An empty variable
+// is as good as none: that is how a compose file says so.
 func (f *flags) secret(name string) (string, bool, error) {
 	value, ok := f.env.lookup(name)
 	path, hasFile := f.env.lookup(name + "_FILE")
+	ok, hasFile = ok && value != "", hasFile && path != ""
 	switch {
 	case ok && hasFile:
 		return "", false, fmt.Errorf("%s and %s_FILE exclude each other", name, name)

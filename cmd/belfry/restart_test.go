@@ -139,7 +139,7 @@ func TestDevEndedWhileLoading(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir := dataDir(t)
-			p := start(t, nil, "dev", "--listen", "127.0.0.1:0", "--data", dir)
+			p := start(t, nil, "dev", "--listen", "127.0.0.1:0", "--data", dir, "--log-level", "debug")
 			p.waitFor(p.stderr, regexp.MustCompile(`path=/(graphql)`)) // it has begun
 			if code := end(p); code != 0 {
 				t.Errorf("exit code %d", code)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strings"
 	"time"
 
 	"belfry/auth"
@@ -22,6 +23,8 @@ type serveConfig struct {
 	listen        string
 	introspection bool
 	playground    bool
+	origins       string
+	drainDelay    time.Duration
 	stopTimeout   time.Duration
 	auth          auth.Config
 }
@@ -35,6 +38,9 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	f.StringVar(&cfg.listen, "listen", ":8080", "the address to serve on")
 	f.BoolVar(&cfg.introspection, "introspection", false, "let clients read the schema")
 	f.BoolVar(&cfg.playground, "playground", false, "serve GraphiQL at /playground and let clients read the schema")
+	f.StringVar(&cfg.origins, "origins", "", "other hosts whose pages may open sockets, separated by commas, such as app.example.com")
+	f.DurationVar(&cfg.drainDelay, "drain-delay", time.Second,
+		"how long a stop goes on serving with /readyz at 503, for load balancers to notice; at most half of stop-timeout")
 	f.DurationVar(&cfg.stopTimeout, "stop-timeout", 20*time.Second, "how long a stop may take, all in all")
 	f.StringVar(&cfg.auth.JWKSURL, "jwks-url", "", "where the keys of RS256, ES256 and EdDSA tokens are; instead of "+jwtSecretVariable)
 	f.StringVar(&cfg.auth.Issuer, "issuer", "", "what a token's iss must be; any where empty")
@@ -81,7 +87,10 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	stop.push(stopHub)
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	stop.push(stopServing)
-	srv := newServer(serving, store, hub, verifier, cfg.introspection || cfg.playground, servePages(cfg.playground), logger)
+	srv := newServer(serving, parts{
+		store: store, hub: hub, verifier: verifier, logger: logger, introspection: cfg.introspection || cfg.playground,
+		origins: strings.Split(cfg.origins, ","), browser: servePages(cfg.playground), drainDelay: min(cfg.drainDelay, cfg.stopTimeout/2),
+	})
 	return srv.run(ctx, listener, cfg.stopTimeout, func(context.Context) error { return nil })
 }
 
@@ -95,6 +104,9 @@ func (cfg serveConfig) check(rest []string) error {
 	}
 	if cfg.stopTimeout <= 0 {
 		faults = append(faults, fmt.Errorf("%w: stop-timeout must be more than 0", errUsage))
+	}
+	if cfg.drainDelay < 0 {
+		faults = append(faults, fmt.Errorf("%w: drain-delay must be 0 or more", errUsage))
 	}
 	return errors.Join(faults...)
 }

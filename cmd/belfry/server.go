@@ -28,36 +28,48 @@ const (
 
 // server is the HTTP side of a running Belfry.
 type server struct {
+	parts
 	http       *http.Server
 	api        *transport.API
-	store      *storage.Store
-	logger     *slog.Logger
 	isDraining atomic.Bool
 }
 
+// parts is what a server is made of.
+type parts struct {
+	store         *storage.Store
+	hub           *live.Hub
+	verifier      *auth.Verifier
+	logger        *slog.Logger
+	introspection bool
+	origins       []string
+	browser       pages
+	// requestLevel is the level of the line that each request leaves in the log.
+	requestLevel slog.Level
+	// drainDelay is how long the server goes on, not ready, after a stop has begun.
+	drainDelay time.Duration
+}
+
 // newServer wires the API together: the one place where its parts meet.
-func newServer(
-	ctx context.Context, store *storage.Store, hub *live.Hub, verifier *auth.Verifier, introspection bool, browser pages,
-	logger *slog.Logger,
-) *server {
-	s := &server{store: store, logger: logger}
-	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(store, hub)})
+func newServer(ctx context.Context, p parts) *server {
+	s := &server{parts: p}
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(p.store, p.hub)})
 	s.api = transport.New(ctx, schema, transport.Config{
-		Logger: logger, Introspection: introspection, Authenticate: verifier.Verify, PrepareResponse: resolvers.WithLoaders,
+		Logger: p.logger, Introspection: p.introspection, Authenticate: p.verifier.Verify, Origins: p.origins,
+		PrepareResponse: resolvers.WithLoaders,
 	})
 	mux := http.NewServeMux()
-	mux.Handle("/graphql", verifier.Middleware(s.api))
+	mux.Handle("/graphql", p.verifier.Middleware(s.api))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
-	for pattern, page := range browser {
+	for pattern, page := range p.browser {
 		mux.Handle(pattern, page)
 	}
 	s.http = &http.Server{
-		Handler:           logRequests(mux, logger),
+		Handler:           logRequests(mux, p.logger, p.requestLevel),
 		ReadHeaderTimeout: readHeaderTimeout,
 		ReadTimeout:       readTimeout,
 		IdleTimeout:       idleTimeout,
-		ErrorLog:          slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+		ErrorLog:          slog.NewLogLogger(p.logger.Handler(), slog.LevelWarn),
 	}
 	return s
 }
@@ -97,6 +109,10 @@ func (s *server) run(
 	s.isDraining.Store(true)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTimeout)
 	defer cancel()
+	select {
+	case <-time.After(s.drainDelay):
+	case <-ctx.Done():
+	}
 	// The streams first: they would hold up the rest until the deadline.
 	if err := s.api.Drain(ctx); err != nil {
 		s.logger.Warn("streams cut off", "error", err.Error())
@@ -112,12 +128,12 @@ func (s *server) run(
 
 // logRequests writes a line for each request, without its query, headers or body: those may hold what
 // nobody but the caller should read.
-func logRequests(next http.Handler, logger *slog.Logger) http.Handler {
+func logRequests(next http.Handler, logger *slog.Logger, level slog.Level) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
 		rec := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 		next.ServeHTTP(rec, r)
-		logger.InfoContext(r.Context(), "request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
+		logger.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
 			"duration_ms", float64(time.Since(started).Microseconds())/1000)
 	})
 }

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"syscall"
@@ -70,18 +68,31 @@ func TestStopFinishesRequest(t *testing.T) {
 	}
 }
 
-// What a request sees that has reached the server just before a stop. There is no later one: net/http
-// closes a connection that asks once a shutdown has begun.
+// A load balancer that asks while the server drains is told, and requests that come meanwhile are served.
 func TestReadyWhileStopping(t *testing.T) {
 	t.Parallel()
-	srv := &server{store: storagetest.New(t), logger: slog.New(slog.NewTextHandler(t.Output(), nil))}
-	for _, want := range []int{http.StatusOK, http.StatusServiceUnavailable} {
-		rec := httptest.NewRecorder()
-		srv.ready(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", nil))
-		if rec.Code != want {
-			t.Errorf("ready with %d, want %d: %s", rec.Code, want, rec.Body)
+	p := serve(t, storagetest.URL(t), "--drain-delay", "3s")
+	c := backendOf(t, p)
+	status := func(path string) int {
+		code, _, err := c.get(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
 		}
-		srv.isDraining.Store(true)
+		return code
+	}
+	if got := status("/readyz"); got != http.StatusOK {
+		t.Errorf("readyz before: got %d", got)
+	}
+	p.signal(syscall.SIGTERM)
+	eventually(t, "readyz says 503", func() bool { return status("/readyz") == http.StatusServiceUnavailable })
+	if got := status("/healthz"); got != http.StatusOK {
+		t.Errorf("healthz: got %d", got)
+	}
+	if results, err := c.dispatch(t.Context(), "late", "ada"); err != nil || len(results) != 1 {
+		t.Errorf("a dispatch while it drains: %+v, %v", results, err)
+	}
+	if code := p.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
 	}
 }
 

@@ -46,13 +46,14 @@ CREATE TABLE notifications (
     PRIMARY KEY (user_id, created_at, id)
 );
 
--- A row is in exactly one of three lists: unread, read, archived. The first has an index of its own,
--- which is all that a count reads; the other two share one. Every filter is a merge of these lists, so
--- that no page walks over rows that it does not show. A new notification is written to this index and
--- to the primary key, not to the next one.
+-- A row is in exactly one of four lists: unread, read, archived unread, archived read. The first has an
+-- index of its own, which is all that a count reads; the other three share one. Every filter is a merge of
+-- these lists, so that no page walks over rows that it does not show. A new notification is written to this
+-- index and to the primary key, not to the next one.
 CREATE INDEX notifications_unread ON notifications (user_id, created_at, id)
     WHERE read_at IS NULL AND archived_at IS NULL;
-CREATE INDEX notifications_done ON notifications (user_id, ((archived_at IS NOT NULL)::int), created_at, id)
+CREATE INDEX notifications_done ON notifications
+    (user_id, (CASE WHEN archived_at IS NULL THEN 0 WHEN read_at IS NULL THEN 1 ELSE 2 END), created_at, id)
     WHERE read_at IS NOT NULL OR archived_at IS NOT NULL;
 
 -- How far a user has seen the list: everything at or below (created_at, id) that arrived before horizon,

@@ -12,6 +12,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"belfry/inbox"
+	gqlhttp "belfry/transport/http"
 )
 
 // operation is one query, mutation or subscription under way.
@@ -103,9 +104,8 @@ func (s *socket) perform(ctx context.Context, o *operation, params *graphql.RawP
 	defer s.recovered(ctx, o)
 	f := &follower{socket: s, operation: o}
 	ctx, f.waker = inbox.WithWaker(graphql.StartOperationTrace(ctx), f.wake)
-	operationContext, errs := s.exec.CreateOperationContext(ctx, params)
+	operationContext, errs := gqlhttp.Prepare(ctx, s.exec, params)
 	if len(errs) > 0 {
-		errs = errs[:min(len(errs), maxErrors)]
 		response := s.exec.DispatchError(graphql.WithOperationContext(ctx, operationContext), errs)
 		if s.finish(o) {
 			_ = s.write(ctx, errorMessage(o.id, response.Errors))

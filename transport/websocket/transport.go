@@ -27,8 +27,6 @@ const (
 	maxMessage = 64 << 10
 	// maxOperations is the most operations under way on one socket.
 	maxOperations = 32
-	// maxErrors is the most errors of one document that are told.
-	maxErrors = 100
 )
 
 // Config says how sockets are served. The zero values of the times stand for their defaults.
