@@ -4,13 +4,16 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test check build generate web fmt lint fuzz clean \
+.PHONY: help run test bench check build generate web fmt lint fuzz clean \
 	check-generated check-modules check-format vet
 
 # Flags for `belfry dev`.
 ARGS ?=
 # How long each fuzz target runs.
 FUZZTIME ?= 5s
+# How often each measurement of the bench is made, and how long one under load takes.
+ITERATIONS ?= 5
+SECONDS_PER_ROUND ?= 5
 
 # Makes sure that there is a Postgres, and tells what follows in the same recipe where.
 postgres = scripts/postgres.sh && bindir=$$(scripts/postgres.sh --bindir) && \
@@ -25,8 +28,11 @@ help: ## List the targets
 run: build ## Serve with a private Postgres and demo data; flags in ARGS='--listen ...'
 	@$(postgres) && exec bin/belfry dev $(ARGS)
 
-test: ## Run all tests, under the race detector and against a real Postgres
-	@$(postgres) && go test -race -timeout 10m ./...
+test: ## Run all tests: Go's under the race detector, and with Node the official clients and a browser
+	@$(postgres) && go test -race -timeout 10m ./... && scripts/node-tests.sh
+
+bench: ## Measure, and print ratios within the run; ITERATIONS=1 is quick
+	@$(postgres) && go run ./bench -rounds $(ITERATIONS) -seconds $(SECONDS_PER_ROUND)
 
 check: check-generated check-modules check-format vet lint fuzz test ## Everything that CI checks, the tests among it
 

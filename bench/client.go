@@ -72,6 +72,8 @@ func (s *server) figures(ctx context.Context) (figures, error) {
 // subscription is one socket with one subscription to a badge.
 type subscription struct {
 	conn *ws.Conn
+	// first is the count that it began with.
+	first int
 }
 
 // subscribe opens a socket and waits for the first badge.
@@ -80,7 +82,7 @@ func (s *server) subscribe(ctx context.Context, path, user string) (*subscriptio
 	if err != nil {
 		return nil, err
 	}
-	sub := &subscription{conn}
+	sub := &subscription{conn: conn}
 	for _, m := range []string{
 		`{"type":"connection_init","payload":{"token":"` + user + `"}}`,
 		`{"type":"subscribe","id":"1","payload":{"query":"subscription { badgeChanged { user { id unreadCount unseenCount } } }"}}`,
@@ -89,7 +91,7 @@ func (s *server) subscribe(ctx context.Context, path, user string) (*subscriptio
 			return nil, err
 		}
 	}
-	_, err = sub.next(ctx)
+	sub.first, err = sub.next(ctx)
 	return sub, err
 }
 

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -59,125 +58,155 @@ func (s *server) costOfSockets(ctx context.Context, path string, count int) (byt
 	return float64(after.Resident-before.Resident) / n, float64(after.Goroutines-before.Goroutines) / n, err
 }
 
-// latency measures the time from a commit in another process to the client's badge, for each broker.
+// change makes one change of a user and returns when it was made; it is heard of by the way that is measured.
+type change func(ctx context.Context, run, user string) (time.Time, error)
+
+// latency measures the time from a change to the client's badge, for each broker.
 func (b *bench) latency(ctx context.Context) error {
-	brokers := []struct {
-		name, env string
-		open      func(*storage.Store, *slog.Logger) (live.Broker, error)
-	}{{"Postgres", "", func(s *storage.Store, l *slog.Logger) (live.Broker, error) {
-		return live.NewPostgres(s, storage.HintLimit, l), nil
-	}}}
-	if url := os.Getenv(natsVariable); url != "" {
-		brokers = append(brokers, struct {
-			name, env string
-			open      func(*storage.Store, *slog.Logger) (live.Broker, error)
-		}{"NATS", natsVariable + "=" + url, func(_ *storage.Store, l *slog.Logger) (live.Broker, error) { return live.OpenNATS(url, l) }})
+	nats, stopNATS, err := startNATS(ctx)
+	if err != nil {
+		return err
 	}
-	for _, br := range brokers {
-		s, err := b.start(ctx, br.env)
+	defer stopNATS()
+	logger := slog.New(slog.DiscardHandler)
+	for _, w := range []struct {
+		name, env string
+		change    func(context.Context, *server) (change, func(), error)
+	}{
+		{"request to badge, in one process", "", inProcess},
+		{"commit to badge by Postgres", "", b.fromAnother(func(s *storage.Store) (live.Broker, error) {
+			return live.NewPostgres(s, storage.HintLimit, logger), nil
+		})},
+		{"commit to badge by NATS", natsVariable + "=" + nats, b.fromAnother(func(*storage.Store) (live.Broker, error) {
+			return live.OpenNATS(nats, logger)
+		})},
+	} {
+		s, err := b.start(ctx, w.env)
 		if err != nil {
 			return err
 		}
-		times, err := b.latencies(ctx, s, br.open)
+		times, err := b.latencies(ctx, s, w.change)
 		s.stop()
 		if err != nil {
 			return err
 		}
-		b.report("commit to badge by "+br.name+", 500 changes a second", fmt.Sprintf("p50 %.1f ms, p99 %.1f ms, of %d",
+		b.report(w.name+", 500 changes a second", fmt.Sprintf("p50 %.1f ms, p99 %.1f ms, of %d",
 			milliseconds(times[len(times)/2]), milliseconds(times[len(times)*99/100]), len(times)), "")
 	}
 	return nil
 }
 
+// inProcess changes by a request to the very server that has the subscribers.
+func inProcess(_ context.Context, s *server) (change, func(), error) {
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 8}}
+	return func(ctx context.Context, run, user string) (time.Time, error) {
+		started := time.Now()
+		return started, s.dispatch(ctx, client, run, user)
+	}, client.CloseIdleConnections, nil
+}
+
+// fromAnother changes in this process, which has no subscribers and tells the other by a broker.
+func (b *bench) fromAnother(open func(*storage.Store) (live.Broker, error)) func(context.Context, *server) (change, func(), error) {
+	return func(ctx context.Context, _ *server) (change, func(), error) {
+		logger := slog.New(slog.DiscardHandler)
+		store, err := storage.Open(ctx, storage.Config{URL: b.databaseURL, Logger: logger})
+		if err != nil {
+			return nil, nil, err
+		}
+		broker, err := open(store)
+		if err != nil {
+			return nil, nil, err
+		}
+		running, stop := context.WithCancel(ctx)
+		hub := live.NewHub(live.Config{Broker: broker, Logger: logger})
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			hub.Run(running)
+		}()
+		return func(ctx context.Context, run, user string) (time.Time, error) {
+				_, err := store.Dispatch(ctx, &inbox.Event{
+					RunID: &run, Kind: "k", Category: "c", Title: "t", Recipients: []string{user},
+				})
+				committed := time.Now()
+				hub.Changed(user)
+				return committed, err
+			}, func() {
+				stop()
+				<-ended
+				store.Close()
+			}, nil
+	}
+}
+
 func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// latencies makes changes in this process, which has no subscribers, and waits for them in the clients of
-// the other.
+// latencies makes changes and waits for them in the clients. It returns the times in order.
 func (b *bench) latencies(
-	ctx context.Context, s *server, open func(*storage.Store, *slog.Logger) (live.Broker, error),
+	ctx context.Context, s *server, open func(context.Context, *server) (change, func(), error),
 ) ([]time.Duration, error) {
-	logger := slog.New(slog.DiscardHandler)
-	store, err := storage.Open(ctx, storage.Config{URL: b.databaseURL, Logger: logger})
-	if err != nil {
-		return nil, err
-	}
-	defer store.Close()
-	broker, err := open(store, logger)
-	if err != nil {
-		return nil, err
-	}
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	hub := live.NewHub(live.Config{Broker: broker, Logger: logger})
-	go hub.Run(running)
-
+	change, closeChange, err := open(running, s)
+	if err != nil {
+		return nil, err
+	}
+	defer closeChange()
 	subs, err := s.subscribeAll(ctx, "/graphql", b.subscribers)
 	if err != nil {
 		return nil, err
 	}
 	defer closeAll(subs)
-	before, err := store.UnreadCounts(ctx, allUsers(b.subscribers))
-	if err != nil {
-		return nil, err
-	}
 	var mu sync.Mutex
-	committed := map[string]time.Time{} // guarded by mu: by user and count
-	var times []time.Duration           // guarded by mu
+	made := map[string]time.Time{}    // guarded by mu: when, by user and the count that it leads to
+	arrived := map[string]time.Time{} // guarded by mu: when, likewise
+	counts := make([]int, len(subs))  // of each user, as this function has made them
 	for i, sub := range subs {
+		counts[i] = sub.first
 		go func() {
 			for {
 				n, err := sub.next(running)
 				if err != nil {
 					return
 				}
-				now := time.Now()
 				mu.Lock()
-				if at, ok := committed[key(i, n)]; ok {
-					times = append(times, now.Sub(at))
-				}
+				arrived[key(i, n)] = time.Now()
 				mu.Unlock()
 			}
 		}()
 	}
-	counts := map[int]int{}
 	tick := time.NewTicker(time.Second / 500)
 	defer tick.Stop()
 	for n := range 500 * b.seconds {
 		<-tick.C
-		i := rand.IntN(b.subscribers) //nolint:gosec // Which user is no secret.
-		user, run := userName(i), fmt.Sprint("latency-", time.Now().UnixNano(), n)
-		// The count that this change leads to is known before the commit, so that no badge comes too early.
-		counts[i]++
-		mu.Lock()
-		if _, err := store.Dispatch(ctx, &inbox.Event{
-			RunID: &run, Kind: "k", Category: "c", Title: "t", Recipients: []string{user},
-		}); err != nil {
-			mu.Unlock()
+		i := rand.IntN(len(subs)) //nolint:gosec // Which user is no secret.
+		at, err := change(ctx, fmt.Sprint("latency-", time.Now().UnixNano(), n), userName(i))
+		if err != nil {
 			return nil, err
 		}
-		committed[key(i, int(before[user].Unread)+counts[i])] = time.Now()
+		counts[i]++
+		mu.Lock()
+		made[key(i, counts[i])] = at
 		mu.Unlock()
-		hub.Changed(user)
 	}
 	<-time.After(time.Second)
 	mu.Lock()
 	defer mu.Unlock()
-	slices.Sort(times)
+	var times []time.Duration
+	for k, at := range made {
+		// What the next change has replaced before it was told has no badge of its own.
+		if came, ok := arrived[k]; ok {
+			times = append(times, max(0, came.Sub(at)))
+		}
+	}
 	if len(times) == 0 {
 		return nil, errors.New("no badge came")
 	}
+	slices.Sort(times)
 	return times, nil
 }
 
 func key(user, count int) string { return fmt.Sprint(user, ":", count) }
-
-func allUsers(n int) []string {
-	users := make([]string, n)
-	for i := range users {
-		users[i] = userName(i)
-	}
-	return users
-}
 
 // throughput compares dispatching with and without live subscribers, in turns.
 func (b *bench) throughput(ctx context.Context) error {

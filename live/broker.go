@@ -30,25 +30,22 @@ func (Local) Run(ctx context.Context, _ func([]string), _ func()) { <-ctx.Done()
 // Everyone stands for all users in a hint: too many have changed to name them.
 const Everyone = "*"
 
-const (
-	// publishInterval is the least time between two batches of hints.
-	publishInterval = 20 * time.Millisecond
-	// maxNamed is how many users one batch names; with more it says Everyone.
-	maxNamed = 4000
-)
+// maxNamed is how many users one batch of hints names; with more it says Everyone.
+const maxNamed = 4000
 
 // Outbox gathers hints and sends them in batches: one message for each hint would cost a database that
 // carries them two thirds of its commits. It is safe for concurrent use.
 type Outbox struct {
-	wake chan struct{}
+	interval time.Duration
+	wake     chan struct{}
 
 	mu      sync.Mutex
 	pending map[string]struct{} // guarded by mu
 }
 
-// NewOutbox returns an empty Outbox.
-func NewOutbox() *Outbox {
-	return &Outbox{wake: make(chan struct{}, 1), pending: map[string]struct{}{}}
+// NewOutbox returns an empty Outbox that leaves at least interval between two batches.
+func NewOutbox(interval time.Duration) *Outbox {
+	return &Outbox{interval: interval, wake: make(chan struct{}, 1), pending: map[string]struct{}{}}
 }
 
 // Add takes hints to be sent with the next batch.
@@ -70,10 +67,10 @@ func (o *Outbox) Add(userIDs []string) {
 	}
 }
 
-// Run calls send with batches of hints until ctx ends, at most every 20 ms. A batch that send could not
+// Run calls send with batches of hints until ctx ends. A batch that send could not
 // send is tried again with the next one, after a pause that grows to 5 s.
 func (o *Outbox) Run(ctx context.Context, send func(ctx context.Context, userIDs []string) error) {
-	timer := time.NewTimer(publishInterval)
+	timer := time.NewTimer(o.interval)
 	defer timer.Stop()
 	var backoff Backoff
 	for {
@@ -82,7 +79,7 @@ func (o *Outbox) Run(ctx context.Context, send func(ctx context.Context, userIDs
 			return
 		case <-o.wake:
 		}
-		pause := publishInterval
+		pause := o.interval
 		if batch := o.take(); len(batch) > 0 {
 			if err := send(ctx, batch); err != nil {
 				o.Add(batch)

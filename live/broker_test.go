@@ -98,7 +98,7 @@ func (s *sent) send(_ context.Context, users []string) error {
 
 func runOutbox(t *testing.T, s *sent) *live.Outbox {
 	t.Helper()
-	o := live.NewOutbox()
+	o := live.NewOutbox(20 * time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

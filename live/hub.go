@@ -30,7 +30,7 @@ const (
 	// eventsPerCore is how many events a second the hub hands out for each core, sustained. Above that
 	// rate events come later and fewer, since the newest state replaces what came before it: rendering
 	// badges must not take the time that dispatches need.
-	eventsPerCore = 1000
+	eventsPerCore = 500
 )
 
 // Config says where a hub reads and how it hears of other processes.

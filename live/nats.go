@@ -18,6 +18,8 @@ const (
 	natsSubject = "belfry.hint."
 	// natsReconnectWait is the pause between two tries to reach a server.
 	natsReconnectWait = 250 * time.Millisecond
+	// natsInterval is the least time between two batches: a message costs a server little.
+	natsInterval = 2 * time.Millisecond
 	// natsLimit is the most bytes of a message, well below the 1 MiB that a server takes by default.
 	natsLimit = 64 << 10
 )
@@ -36,7 +38,7 @@ type NATS struct {
 // OpenNATS connects to one of the servers that the URL lists, separated by commas. A server that can't be
 // reached is no error: the connection is made when it can.
 func OpenNATS(url string, logger *slog.Logger) (*NATS, error) {
-	b := &NATS{self: rand.Text(), outbox: NewOutbox(), logger: logger}
+	b := &NATS{self: rand.Text(), outbox: NewOutbox(natsInterval), logger: logger}
 	conn, err := nats.Connect(url,
 		nats.Name("belfry"),
 		nats.RetryOnFailedConnect(true),

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -277,4 +278,59 @@ func TestABrokenBrokerLosesNothing(t *testing.T) {
 			await(t, "all badges", func() bool { return allAt(changes / users) })
 		})
 	}
+}
+
+// counter counts the statements of a name.
+type counter struct {
+	name  string
+	count atomic.Int32
+}
+
+func (c *counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	if strings.HasPrefix(data.SQL, "-- name: "+c.name+"\n") {
+		c.count.Add(1)
+	}
+	return ctx
+}
+
+func (c *counter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// Case T-48: NOTIFY takes a lock of the whole database at commit, so however many dispatch at once, there
+// are at most fifty a second, none of them in a dispatch's own transaction. What that is worth, make bench
+// shows.
+func TestT48DispatchesShareANotify(t *testing.T) {
+	t.Parallel()
+	notifies := &counter{name: "Notify"}
+	store := storagetest.Open(t, storage.Config{URL: storagetest.URL(t), Tracer: notifies})
+	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
+	p := &process{store: store, hub: live.NewHub(live.Config{
+		ReadBadges: store.Badges, Broker: live.NewPostgres(store, storage.HintLimit, logger), Logger: logger,
+	})}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		p.hub.Run(ctx)
+	}()
+	badge := p.follow(t, "ada")
+	const dispatchers, each = 64, 20
+	started := time.Now()
+	var group sync.WaitGroup
+	for d := range dispatchers {
+		group.Go(func() {
+			for n := range each {
+				if _, err := p.dispatch(ctx, "ada", fmt.Sprint(d, "-", n)); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	took := time.Since(started)
+	await(t, "the badge", func() bool { return badge.Load() == dispatchers*each })
+	if most := int32(took/(20*time.Millisecond)) + 2; notifies.count.Load() > most {
+		t.Errorf("got %d notifies in %s, want at most %d", notifies.count.Load(), took, most)
+	}
+	cancel()
+	<-done
 }

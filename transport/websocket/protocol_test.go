@@ -1,6 +1,7 @@
 package websocket_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -79,7 +80,7 @@ func TestProtocol(t *testing.T) {
 			`> {"type":"ping"}`, `< {"type":"pong"}`}},
 		{"unauthenticated query", []string{`> {"type":"connection_init"}`, "< " + ack, "> " + queryOne,
 			`< {"id":"1","type":"next","payload":{"errors":[{"message":"authentication required","path":["viewer"],"locations":[{"line":1,"column":3}]}],"data":{"viewer":null}}}`, "< " + endOne}},
-		{"a panic ends its operation alone", []string{`> {"type":"connection_init","payload":{"token":"panics"}}`, "< " + ack, "> " + queryOne,
+		{"T-41 a panic ends its operation alone", []string{`> {"type":"connection_init","payload":{"token":"panics"}}`, "< " + ack, "> " + queryOne,
 			`< {"id":"1","type":"next","payload":{"errors":[{"message":"recovered","path":["viewer"]}],"data":{"viewer":null}}}`, "< " + endOne,
 			`> {"type":"ping"}`, `< {"type":"pong"}`}},
 		{"message over the limit", []string{"> " + initGood, "< " + ack, "> " + `{"type":"ping","payload":{"a":"` + strings.Repeat("x", 64<<10) + `"}}`, `< 1009 `}},
@@ -170,4 +171,34 @@ func TestBinaryMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.want(`4400 "Message is not text"`)
+}
+
+// Case T-46: a client that wants a sign of life has it with the acknowledgement, not after the first
+// interval.
+func TestT46AckAndPingAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, websocket.Config{PingInterval: time.Hour})
+	pinged := make(chan struct{}, 1)
+	conn, _, err := ws.Dial(t.Context(), s.URL, &ws.DialOptions{
+		Subprotocols: []string{"graphql-transport-ws"},
+		OnPingReceived: func(context.Context, []byte) bool {
+			pinged <- struct{}{}
+			return true
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	c := &client{t: t, conn: conn, ctx: ctx}
+	defer func() { _ = conn.CloseNow() }()
+	c.send(initGood)
+	c.want(ack)
+	go func() { _, _, _ = conn.Read(ctx) }() // pings are answered by whoever reads
+	select {
+	case <-pinged:
+	case <-ctx.Done():
+		t.Error("no ping")
+	}
 }
