@@ -272,4 +272,3 @@ func TestT74TheClientChoosesThePageSize(t *testing.T) {
 		}
 	}
 }
-

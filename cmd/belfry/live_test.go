@@ -42,7 +42,9 @@ func badges(t *testing.T, p *process, user string) <-chan int {
 			}
 			var m struct {
 				Payload struct {
-					Data struct{ BadgeChanged struct{ User struct{ UnreadCount int } } }
+					Data struct {
+						BadgeChanged struct{ User struct{ UnreadCount int } }
+					}
 				}
 				Type string
 			}

@@ -96,7 +96,11 @@ func TestProtocol(t *testing.T) {
 					continue
 				}
 				want := strings.TrimPrefix(line, "< ")
-				if got := c.read(); got != want && !(want == "1009 " && strings.HasPrefix(got, want)) {
+				got := c.read()
+				if want == "1009 " { // the library's own words follow
+					got = got[:min(len(got), len(want))]
+				}
+				if got != want {
 					t.Fatalf("got  %s\nwant %s", got, want)
 				}
 			}
