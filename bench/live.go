@@ -179,7 +179,7 @@ func (b *bench) latencies(
 	defer tick.Stop()
 	for n := range 500 * b.seconds {
 		<-tick.C
-		i := rand.IntN(len(subs))
+		i := rand.IntN(len(subs)) //nolint:gosec // Which user is no secret.
 		at, err := change(ctx, fmt.Sprint("latency-", time.Now().UnixNano(), n), userName(i))
 		if err != nil {
 			return nil, err
@@ -265,6 +265,7 @@ func (s *server) dispatchRate(ctx context.Context, users int, length time.Durati
 	for p := range producers {
 		group.Go(func() {
 			for n := 0; time.Since(started) < length; n++ {
+				//nolint:gosec // Which user is no secret.
 				err := s.dispatch(ctx, client, fmt.Sprint(started.UnixNano(), "-", p, "-", n), userName(rand.IntN(users)))
 				if err != nil {
 					errs <- err
