@@ -59,6 +59,8 @@ type MutationResolver interface {
 	DeleteNotifications(ctx context.Context, input NotificationIdsInput) (*DeleteNotificationsPayload, error)
 	UpdateSettings(ctx context.Context, input UpdateSettingsInput) (*UpdateSettingsPayload, error)
 	SetPreference(ctx context.Context, input SetPreferenceInput) (*UpdateSettingsPayload, error)
+	RegisterDevice(ctx context.Context, input RegisterDeviceInput) (*RegisterDevicePayload, error)
+	UnregisterDevice(ctx context.Context, input UnregisterDeviceInput) (*UnregisterDevicePayload, error)
 	PutAccount(ctx context.Context, input PutAccountInput) (*PutAccountPayload, error)
 }
 type QueryResolver interface {
@@ -81,6 +83,7 @@ type UserResolver interface {
 	Notifications(ctx context.Context, obj *inbox.User, first *int32, after *string, last *int32, before *string, filter *NotificationFilter) (*NotificationConnection, error)
 	UnreadCount(ctx context.Context, obj *inbox.User) (int32, error)
 	UnseenCount(ctx context.Context, obj *inbox.User) (int32, error)
+	Devices(ctx context.Context, obj *inbox.User) ([]*inbox.Device, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -113,7 +116,9 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("NotificationFilter", ec.unmarshalInputNotificationFilter),
 			graphql.NewInputUnmarshaler("NotificationIdsInput", ec.unmarshalInputNotificationIdsInput),
 			graphql.NewInputUnmarshaler("PutAccountInput", ec.unmarshalInputPutAccountInput),
+			graphql.NewInputUnmarshaler("RegisterDeviceInput", ec.unmarshalInputRegisterDeviceInput),
 			graphql.NewInputUnmarshaler("SetPreferenceInput", ec.unmarshalInputSetPreferenceInput),
+			graphql.NewInputUnmarshaler("UnregisterDeviceInput", ec.unmarshalInputUnregisterDeviceInput),
 			graphql.NewInputUnmarshaler("UpdateSettingsInput", ec.unmarshalInputUpdateSettingsInput),
 		)
 	}
@@ -301,6 +306,8 @@ type User implements Node {
   1,000 are looked at.
   """
   unseenCount: Int!
+  "Where pushes go, the last seen first; those switched off too."
+  devices: [Device!]!
 }
 
 "What the host application has told about a user."
@@ -399,6 +406,11 @@ type Notification implements Node {
   readAt: DateTime
   "Null unless it was put away."
   archivedAt: DateTime
+  """
+  What became of the push to each device; null without the ` + "`" + `read` + "`" + ` scope or ownership, and in events of
+  subscriptions. Empty until they are planned, soon after the dispatch, and after they were purged.
+  """
+  pushDeliveries: [PushDelivery!]
 }
 
 "Who caused a notification. Of another user only what may be shown, so not a User."
@@ -447,6 +459,80 @@ type NotificationEdge {
   node: Notification!
 }
 
+"Where pushes go: an installed app or a browser."
+type Device implements Node {
+  "This object's identity."
+  id: ID!
+  "Who delivers to it."
+  provider: PushProvider!
+  "What it runs on."
+  platform: DevicePlatform
+  "What the client calls it."
+  name: String
+  "Whether pushes go to it."
+  enabled: Boolean!
+  "Why it was switched off, e.g. DeviceNotRegistered. Registering again switches it on."
+  disabledReason: String
+  "When it was first registered by this user."
+  createdAt: DateTime!
+  "When it was last registered."
+  lastSeenAt: DateTime!
+}
+
+"Who delivers pushes."
+enum PushProvider {
+  "Expo's push service, for apps."
+  EXPO
+  "Web Push (RFC 8030), for browsers."
+  WEB_PUSH
+}
+
+"What a device runs on."
+enum DevicePlatform {
+  "iOS and iPadOS."
+  IOS
+  "Android."
+  ANDROID
+  "A browser."
+  WEB
+}
+
+"What became of the push of one notification to one device: a line of the ledger."
+type PushDelivery {
+  "The device; null where the user has it no more."
+  device: Device
+  "What became of it."
+  status: PushStatus!
+  "The provider's error code as it gave it; in lower case, one of Belfry's own."
+  error: String
+  "When it was planned."
+  createdAt: DateTime!
+  "When the provider took it."
+  sentAt: DateTime
+  "When the status became final."
+  settledAt: DateTime
+}
+
+"What became of a push. A message is sent at most once."
+enum PushStatus {
+  "Waits to be sent."
+  QUEUED
+  "Is being sent."
+  SENDING
+  "The provider has taken it; what became of it is not known yet."
+  SENT
+  "The provider has handed it on."
+  DELIVERED
+  "It was not sent, or nobody knows whether it was, and it is not sent again."
+  FAILED
+  "The provider took it and could not hand it on."
+  RECEIPT_ERROR
+  "The provider never said what became of it, for a day."
+  UNKNOWN
+  "The user has switched the category off for pushes."
+  SUPPRESSED
+}
+
 "An expected failure that the caller can act on. All else is in the response's ` + "`" + `errors` + "`" + `, with extensions.code."
 type UserError {
   "What kind of failure."
@@ -493,6 +579,15 @@ type Mutation {
   updateSettings(input: UpdateSettingsInput!): UpdateSettingsPayload
   "Switches a category on a channel on or off for the viewer. At most 1,000 choices a user."
   setPreference(input: SetPreferenceInput!): UpdateSettingsPayload
+
+  """
+  Registers a device of the viewer, or sees it again: switched on, whatever it was. A token moves to the
+  user who registers it. With ` + "`" + `deviceId` + "`" + `, a token that was registered under it before is switched off.
+  At most 100 devices a user.
+  """
+  registerDevice(input: RegisterDeviceInput!): RegisterDevicePayload
+  "Forgets a device of the viewer, for example at sign-out."
+  unregisterDevice(input: UnregisterDeviceInput!): UnregisterDevicePayload
 
   "Creates or replaces a user's account. The ` + "`" + `admin` + "`" + ` scope."
   putAccount(input: PutAccountInput!): PutAccountPayload
@@ -661,6 +756,42 @@ type UpdateSettingsPayload {
   userErrors: [UserError!]!
 }
 
+"A device."
+input RegisterDeviceInput {
+  "Who delivers to it."
+  provider: PushProvider!
+  "Expo: the push token. Web Push: the subscription as JSON, as the browser's ` + "`" + `toJSON` + "`" + ` gives it."
+  token: String!
+  "What it runs on."
+  platform: DevicePlatform
+  "The installation's own id, stable across token changes, at most 128 bytes."
+  deviceId: String
+  "What the client calls it, at most 128 bytes."
+  name: String
+}
+
+"The device after it was registered."
+type RegisterDevicePayload {
+  "The device; null where the registration was refused."
+  device: Device
+  "Why it was refused; where it was, nothing is written."
+  userErrors: [UserError!]!
+}
+
+"Which device."
+input UnregisterDeviceInput {
+  "Its ` + "`" + `id` + "`" + `."
+  id: ID!
+}
+
+"What was forgotten."
+type UnregisterDevicePayload {
+  "The device's id; null where the viewer has no such device."
+  deletedId: ID
+  "Why it was refused; where it was, nothing is written."
+  userErrors: [UserError!]!
+}
+
 "What the host application tells about a user. Replaces all of it."
 input PutAccountInput {
   "The host application's own id: 1 to 128 bytes, no control characters."
@@ -810,6 +941,28 @@ func (ec *executionContext) childFields_DeleteNotificationsPayload(ctx context.C
 	return nil, fmt.Errorf("no field named %q was found under type DeleteNotificationsPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_Device(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Device_id(ctx, field)
+	case "provider":
+		return ec.fieldContext_Device_provider(ctx, field)
+	case "platform":
+		return ec.fieldContext_Device_platform(ctx, field)
+	case "name":
+		return ec.fieldContext_Device_name(ctx, field)
+	case "enabled":
+		return ec.fieldContext_Device_enabled(ctx, field)
+	case "disabledReason":
+		return ec.fieldContext_Device_disabledReason(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Device_createdAt(ctx, field)
+	case "lastSeenAt":
+		return ec.fieldContext_Device_lastSeenAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Device", field.Name)
+}
+
 func (ec *executionContext) childFields_DispatchPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "results":
@@ -886,6 +1039,8 @@ func (ec *executionContext) childFields_Notification(ctx context.Context, field 
 		return ec.fieldContext_Notification_readAt(ctx, field)
 	case "archivedAt":
 		return ec.fieldContext_Notification_archivedAt(ctx, field)
+	case "pushDeliveries":
+		return ec.fieldContext_Notification_pushDeliveries(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Notification", field.Name)
 }
@@ -952,6 +1107,24 @@ func (ec *executionContext) childFields_Preference(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type Preference", field.Name)
 }
 
+func (ec *executionContext) childFields_PushDelivery(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "device":
+		return ec.fieldContext_PushDelivery_device(ctx, field)
+	case "status":
+		return ec.fieldContext_PushDelivery_status(ctx, field)
+	case "error":
+		return ec.fieldContext_PushDelivery_error(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_PushDelivery_createdAt(ctx, field)
+	case "sentAt":
+		return ec.fieldContext_PushDelivery_sentAt(ctx, field)
+	case "settledAt":
+		return ec.fieldContext_PushDelivery_settledAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PushDelivery", field.Name)
+}
+
 func (ec *executionContext) childFields_PutAccountPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "user":
@@ -960,6 +1133,16 @@ func (ec *executionContext) childFields_PutAccountPayload(ctx context.Context, f
 		return ec.fieldContext_PutAccountPayload_userErrors(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PutAccountPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RegisterDevicePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "device":
+		return ec.fieldContext_RegisterDevicePayload_device(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_RegisterDevicePayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RegisterDevicePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Settings(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -980,6 +1163,16 @@ func (ec *executionContext) childFields_Settings(ctx context.Context, field grap
 		return ec.fieldContext_Settings_updatedAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Settings", field.Name)
+}
+
+func (ec *executionContext) childFields_UnregisterDevicePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "deletedId":
+		return ec.fieldContext_UnregisterDevicePayload_deletedId(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_UnregisterDevicePayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UnregisterDevicePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_UpdateSettingsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -1008,6 +1201,8 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_unreadCount(ctx, field)
 	case "unseenCount":
 		return ec.fieldContext_User_unseenCount(ctx, field)
+	case "devices":
+		return ec.fieldContext_User_devices(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type User", field.Name)
 }
@@ -1252,6 +1447,20 @@ func (ec *executionContext) field_Mutation_putAccount_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_registerDevice_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (RegisterDeviceInput, error) {
+			return ec.unmarshalNRegisterDeviceInput2belfryᚋgraphᚐRegisterDeviceInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_setPreference_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -1272,6 +1481,20 @@ func (ec *executionContext) field_Mutation_unarchiveNotifications_args(ctx conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (NotificationIdsInput, error) {
 			return ec.unmarshalNNotificationIdsInput2belfryᚋgraphᚐNotificationIdsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_unregisterDevice_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (UnregisterDeviceInput, error) {
+			return ec.unmarshalNUnregisterDeviceInput2belfryᚋgraphᚐUnregisterDeviceInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1900,6 +2123,190 @@ func (ec *executionContext) fieldContext_DeleteNotificationsPayload_userErrors(_
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _Device_id(ctx context.Context, field graphql.CollectedField, obj *inbox.Device) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Device_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NodeID(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Device_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Device", field, true, false, "ID")
+}
+
+func (ec *executionContext) _Device_provider(ctx context.Context, field graphql.CollectedField, obj *inbox.Device) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Device_provider(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Provider, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v inbox.Provider) graphql.Marshaler {
+			return ec.marshalNPushProvider2belfryᚋinboxᚐProvider(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Device_provider(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Device", field, false, false, "PushProvider")
+}
+
+func (ec *executionContext) _Device_platform(ctx context.Context, field graphql.CollectedField, obj *inbox.Device) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Device_platform(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Platform, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *inbox.Platform) graphql.Marshaler {
+			return ec.marshalODevicePlatform2ᚖbelfryᚋinboxᚐPlatform(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Device_platform(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Device", field, false, false, "DevicePlatform")
+}
+
+func (ec *executionContext) _Device_name(ctx context.Context, field graphql.CollectedField, obj *inbox.Device) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Device_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Device_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Device", field, false, false, "String")
+}
+
+func (ec *executionContext) _Device_enabled(ctx context.Context, field graphql.CollectedField, obj *inbox.Device) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Device_enabled(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Enabled(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Device_enabled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Device", field, true, false, "Boolean")
+}
+
+func (ec *executionContext) _Device_disabledReason(ctx context.Context, field graphql.CollectedField, obj *inbox.Device) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Device_disabledReason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DisabledReason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Device_disabledReason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Device", field, false, false, "String")
+}
+
+func (ec *executionContext) _Device_createdAt(ctx context.Context, field graphql.CollectedField, obj *inbox.Device) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Device_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Device_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Device", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Device_lastSeenAt(ctx context.Context, field graphql.CollectedField, obj *inbox.Device) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Device_lastSeenAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastSeenAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Device_lastSeenAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Device", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _DispatchPayload_results(ctx context.Context, field graphql.CollectedField, obj *DispatchPayload) (ret graphql.Marshaler) {
@@ -2750,6 +3157,94 @@ func (ec *executionContext) fieldContext_Mutation_setPreference(ctx context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_registerDevice(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_registerDevice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RegisterDevice(ctx, fc.Args["input"].(RegisterDeviceInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RegisterDevicePayload) graphql.Marshaler {
+			return ec.marshalORegisterDevicePayload2ᚖbelfryᚋgraphᚐRegisterDevicePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_registerDevice(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RegisterDevicePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_registerDevice_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_unregisterDevice(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_unregisterDevice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UnregisterDevice(ctx, fc.Args["input"].(UnregisterDeviceInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *UnregisterDevicePayload) graphql.Marshaler {
+			return ec.marshalOUnregisterDevicePayload2ᚖbelfryᚋgraphᚐUnregisterDevicePayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_unregisterDevice(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnregisterDevicePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_unregisterDevice_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_putAccount(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3054,6 +3549,38 @@ func (ec *executionContext) _Notification_archivedAt(ctx context.Context, field 
 }
 func (ec *executionContext) fieldContext_Notification_archivedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Notification", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Notification_pushDeliveries(ctx context.Context, field graphql.CollectedField, obj *inbox.Notification) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Notification_pushDeliveries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PushDeliveries, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*inbox.PushDelivery) graphql.Marshaler {
+			return ec.marshalOPushDelivery2ᚕᚖbelfryᚋinboxᚐPushDeliveryᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Notification_pushDeliveries(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Notification",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PushDelivery(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _NotificationConnection_edges(ctx context.Context, field graphql.CollectedField, obj *NotificationConnection) (ret graphql.Marshaler) {
@@ -3670,6 +4197,153 @@ func (ec *executionContext) fieldContext_Preference_enabled(_ context.Context, f
 	return graphql.NewScalarFieldContext("Preference", field, false, false, "Boolean")
 }
 
+func (ec *executionContext) _PushDelivery_device(ctx context.Context, field graphql.CollectedField, obj *inbox.PushDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushDelivery_device(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Device, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *inbox.Device) graphql.Marshaler {
+			return ec.marshalODevice2ᚖbelfryᚋinboxᚐDevice(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PushDelivery_device(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PushDelivery",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Device(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PushDelivery_status(ctx context.Context, field graphql.CollectedField, obj *inbox.PushDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushDelivery_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v inbox.PushStatus) graphql.Marshaler {
+			return ec.marshalNPushStatus2belfryᚋinboxᚐPushStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushDelivery_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushDelivery", field, false, false, "PushStatus")
+}
+
+func (ec *executionContext) _PushDelivery_error(ctx context.Context, field graphql.CollectedField, obj *inbox.PushDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushDelivery_error(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Error, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PushDelivery_error(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushDelivery", field, false, false, "String")
+}
+
+func (ec *executionContext) _PushDelivery_createdAt(ctx context.Context, field graphql.CollectedField, obj *inbox.PushDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushDelivery_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PushDelivery_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushDelivery", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _PushDelivery_sentAt(ctx context.Context, field graphql.CollectedField, obj *inbox.PushDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushDelivery_sentAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SentAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PushDelivery_sentAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushDelivery", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _PushDelivery_settledAt(ctx context.Context, field graphql.CollectedField, obj *inbox.PushDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PushDelivery_settledAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SettledAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PushDelivery_settledAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PushDelivery", field, false, false, "DateTime")
+}
+
 func (ec *executionContext) _PutAccountPayload_user(ctx context.Context, field graphql.CollectedField, obj *PutAccountPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4018,6 +4692,70 @@ func (ec *executionContext) fieldContext_Query___schema(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _RegisterDevicePayload_device(ctx context.Context, field graphql.CollectedField, obj *RegisterDevicePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegisterDevicePayload_device(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Device, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *inbox.Device) graphql.Marshaler {
+			return ec.marshalODevice2ᚖbelfryᚋinboxᚐDevice(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RegisterDevicePayload_device(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegisterDevicePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Device(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RegisterDevicePayload_userErrors(ctx context.Context, field graphql.CollectedField, obj *RegisterDevicePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RegisterDevicePayload_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*inbox.UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕᚖbelfryᚋinboxᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RegisterDevicePayload_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RegisterDevicePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Settings_id(ctx context.Context, field graphql.CollectedField, obj *inbox.Settings) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4260,6 +4998,61 @@ func (ec *executionContext) fieldContext_Subscription_inboxChanged(ctx context.C
 	if fc.Args, err = ec.field_Subscription_inboxChanged_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UnregisterDevicePayload_deletedId(ctx context.Context, field graphql.CollectedField, obj *UnregisterDevicePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnregisterDevicePayload_deletedId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DeletedID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnregisterDevicePayload_deletedId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnregisterDevicePayload", field, false, false, "ID")
+}
+
+func (ec *executionContext) _UnregisterDevicePayload_userErrors(ctx context.Context, field graphql.CollectedField, obj *UnregisterDevicePayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnregisterDevicePayload_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*inbox.UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕᚖbelfryᚋinboxᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnregisterDevicePayload_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnregisterDevicePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -4526,6 +5319,38 @@ func (ec *executionContext) _User_unseenCount(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_User_unseenCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("User", field, true, true, "Int")
+}
+
+func (ec *executionContext) _User_devices(ctx context.Context, field graphql.CollectedField, obj *inbox.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_devices(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.User().Devices(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*inbox.Device) graphql.Marshaler {
+			return ec.marshalNDevice2ᚕᚖbelfryᚋinboxᚐDeviceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_User_devices(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "User",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Device(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _UserError_code(ctx context.Context, field graphql.CollectedField, obj *inbox.UserError) (ret graphql.Marshaler) {
@@ -6045,6 +6870,76 @@ func UnmarshalPutAccountInput(ctx context.Context, raw any) (PutAccountInput, er
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputRegisterDeviceInput(ctx context.Context, obj any) (RegisterDeviceInput, error) {
+	var it RegisterDeviceInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"provider", "token", "platform", "deviceId", "name"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "provider":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("provider"))
+			data, err := ec.unmarshalNPushProvider2belfryᚋinboxᚐProvider(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Provider = data
+		case "token":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("token"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Token = data
+		case "platform":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("platform"))
+			data, err := ec.unmarshalODevicePlatform2ᚖbelfryᚋinboxᚐPlatform(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Platform = data
+		case "deviceId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("deviceId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DeviceID = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRegisterDeviceInput unmarshals raw into the RegisterDeviceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRegisterDeviceInput(ctx context.Context, raw any) (RegisterDeviceInput, error) {
+	var out RegisterDeviceInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RegisterDeviceInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputSetPreferenceInput(ctx context.Context, obj any) (SetPreferenceInput, error) {
 	var it SetPreferenceInput
 	if obj == nil {
@@ -6098,6 +6993,48 @@ func (ec *executionContext) unmarshalInputSetPreferenceInput(ctx context.Context
 func UnmarshalSetPreferenceInput(ctx context.Context, raw any) (SetPreferenceInput, error) {
 	var out SetPreferenceInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetPreferenceInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputUnregisterDeviceInput(ctx context.Context, obj any) (UnregisterDeviceInput, error) {
+	var it UnregisterDeviceInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"id"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "id":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("id"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ID = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalUnregisterDeviceInput unmarshals raw into the UnregisterDeviceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUnregisterDeviceInput(ctx context.Context, raw any) (UnregisterDeviceInput, error) {
+	var out UnregisterDeviceInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UnregisterDeviceInput", raw, &out)
 	return out, err
 }
 
@@ -6235,6 +7172,11 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Notification(ctx, sel, obj)
+	case *inbox.Device:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Device(ctx, sel, obj)
 	case *inbox.Account:
 		if obj == nil {
 			return graphql.Null
@@ -6453,6 +7395,74 @@ func (ec *executionContext) _DeleteNotificationsPayload(ctx context.Context, sel
 			}
 		case "userErrors":
 			out.Values[i] = ec._DeleteNotificationsPayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var deviceImplementors = []string{"Device", "Node"}
+
+func (ec *executionContext) _Device(ctx context.Context, sel ast.SelectionSet, obj *inbox.Device) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deviceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Device")
+		case "id":
+			out.Values[i] = ec._Device_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "provider":
+			out.Values[i] = ec._Device_provider(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "platform":
+			out.Values[i] = ec._Device_platform(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._Device_name(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "enabled":
+			out.Values[i] = ec._Device_enabled(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "disabledReason":
+			out.Values[i] = ec._Device_disabledReason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._Device_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lastSeenAt":
+			out.Values[i] = ec._Device_lastSeenAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -6777,6 +7787,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "registerDevice":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_registerDevice(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "unregisterDevice":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_unregisterDevice(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "putAccount":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_putAccount(ctx, field)
@@ -6864,6 +7888,11 @@ func (ec *executionContext) _Notification(ctx context.Context, sel ast.Selection
 			}
 		case "archivedAt":
 			out.Values[i] = ec._Notification_archivedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pushDeliveries":
+			out.Values[i] = ec._Notification_pushDeliveries(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -7218,6 +8247,64 @@ func (ec *executionContext) _Preference(ctx context.Context, sel ast.SelectionSe
 	return out
 }
 
+var pushDeliveryImplementors = []string{"PushDelivery"}
+
+func (ec *executionContext) _PushDelivery(ctx context.Context, sel ast.SelectionSet, obj *inbox.PushDelivery) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pushDeliveryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PushDelivery")
+		case "device":
+			out.Values[i] = ec._PushDelivery_device(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._PushDelivery_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "error":
+			out.Values[i] = ec._PushDelivery_error(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._PushDelivery_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sentAt":
+			out.Values[i] = ec._PushDelivery_sentAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "settledAt":
+			out.Values[i] = ec._PushDelivery_settledAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var putAccountPayloadImplementors = []string{"PutAccountPayload"}
 
 func (ec *executionContext) _PutAccountPayload(ctx context.Context, sel ast.SelectionSet, obj *PutAccountPayload) graphql.Marshaler {
@@ -7336,6 +8423,44 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 	return out
 }
 
+var registerDevicePayloadImplementors = []string{"RegisterDevicePayload"}
+
+func (ec *executionContext) _RegisterDevicePayload(ctx context.Context, sel ast.SelectionSet, obj *RegisterDevicePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, registerDevicePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RegisterDevicePayload")
+		case "device":
+			out.Values[i] = ec._RegisterDevicePayload_device(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "userErrors":
+			out.Values[i] = ec._RegisterDevicePayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var settingsImplementors = []string{"Settings", "Node"}
 
 func (ec *executionContext) _Settings(ctx context.Context, sel ast.SelectionSet, obj *inbox.Settings) graphql.Marshaler {
@@ -7420,6 +8545,44 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 	default:
 		panic("unknown field " + strconv.Quote(fields[0].Name))
 	}
+}
+
+var unregisterDevicePayloadImplementors = []string{"UnregisterDevicePayload"}
+
+func (ec *executionContext) _UnregisterDevicePayload(ctx context.Context, sel ast.SelectionSet, obj *UnregisterDevicePayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, unregisterDevicePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UnregisterDevicePayload")
+		case "deletedId":
+			out.Values[i] = ec._UnregisterDevicePayload_deletedId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "userErrors":
+			out.Values[i] = ec._UnregisterDevicePayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
 }
 
 var updateSettingsPayloadImplementors = []string{"UpdateSettingsPayload"}
@@ -7510,6 +8673,12 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._User_unseenCount(ctx, field, obj)
+				})
+		case "devices":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._User_devices(ctx, field, obj)
 				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -7984,6 +9153,30 @@ func (ec *executionContext) marshalNDateTime2timeᚐTime(ctx context.Context, se
 	return res
 }
 
+func (ec *executionContext) marshalNDevice2ᚕᚖbelfryᚋinboxᚐDeviceᚄ(ctx context.Context, sel ast.SelectionSet, v []*inbox.Device) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDevice2ᚖbelfryᚋinboxᚐDevice(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDevice2ᚖbelfryᚋinboxᚐDevice(ctx context.Context, sel ast.SelectionSet, v *inbox.Device) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "Device!")
+		return graphql.Null
+	}
+	return ec._Device(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNDispatchInput2belfryᚋgraphᚐDispatchInput(ctx context.Context, v any) (DispatchInput, error) {
 	res, err := ec.unmarshalInputDispatchInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -8205,8 +9398,51 @@ func (ec *executionContext) marshalNPreference2ᚖbelfryᚋinboxᚐPreference(ct
 	return ec._Preference(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNPushDelivery2ᚖbelfryᚋinboxᚐPushDelivery(ctx context.Context, sel ast.SelectionSet, v *inbox.PushDelivery) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "PushDelivery!")
+		return graphql.Null
+	}
+	return ec._PushDelivery(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNPushProvider2belfryᚋinboxᚐProvider(ctx context.Context, v any) (inbox.Provider, error) {
+	tmp, err := graphql.UnmarshalString(v)
+	res := inbox.Provider(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNPushProvider2belfryᚋinboxᚐProvider(ctx context.Context, sel ast.SelectionSet, v inbox.Provider) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalString(string(v))
+	if res == graphql.Null {
+		graphql.AddInvalidNullFromMarshaler(ctx, "PushProvider!")
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNPushStatus2belfryᚋinboxᚐPushStatus(ctx context.Context, v any) (inbox.PushStatus, error) {
+	tmp, err := graphql.UnmarshalString(v)
+	res := inbox.PushStatus(tmp)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNPushStatus2belfryᚋinboxᚐPushStatus(ctx context.Context, sel ast.SelectionSet, v inbox.PushStatus) graphql.Marshaler {
+	_ = sel
+	res := graphql.MarshalString(string(v))
+	if res == graphql.Null {
+		graphql.AddInvalidNullFromMarshaler(ctx, "PushStatus!")
+	}
+	return res
+}
+
 func (ec *executionContext) unmarshalNPutAccountInput2belfryᚋgraphᚐPutAccountInput(ctx context.Context, v any) (PutAccountInput, error) {
 	res, err := ec.unmarshalInputPutAccountInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRegisterDeviceInput2belfryᚋgraphᚐRegisterDeviceInput(ctx context.Context, v any) (RegisterDeviceInput, error) {
+	res, err := ec.unmarshalInputRegisterDeviceInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -8279,6 +9515,11 @@ func (ec *executionContext) marshalNTheme2belfryᚋinboxᚐTheme(ctx context.Con
 		graphql.AddInvalidNullFromMarshaler(ctx, "Theme!")
 	}
 	return res
+}
+
+func (ec *executionContext) unmarshalNUnregisterDeviceInput2belfryᚋgraphᚐUnregisterDeviceInput(ctx context.Context, v any) (UnregisterDeviceInput, error) {
+	res, err := ec.unmarshalInputUnregisterDeviceInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNUpdateSettingsInput2belfryᚋgraphᚐUpdateSettingsInput(ctx context.Context, v any) (UpdateSettingsInput, error) {
@@ -8554,6 +9795,32 @@ func (ec *executionContext) marshalODeleteNotificationsPayload2ᚖbelfryᚋgraph
 	return ec._DeleteNotificationsPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalODevice2ᚖbelfryᚋinboxᚐDevice(ctx context.Context, sel ast.SelectionSet, v *inbox.Device) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Device(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalODevicePlatform2ᚖbelfryᚋinboxᚐPlatform(ctx context.Context, v any) (*inbox.Platform, error) {
+	if v == nil {
+		return nil, nil
+	}
+	tmp, err := graphql.UnmarshalString(v)
+	res := inbox.Platform(tmp)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalODevicePlatform2ᚖbelfryᚋinboxᚐPlatform(ctx context.Context, sel ast.SelectionSet, v *inbox.Platform) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := graphql.MarshalString(string(*v))
+	return res
+}
+
 func (ec *executionContext) marshalODispatchPayload2ᚖbelfryᚋgraphᚐDispatchPayload(ctx context.Context, sel ast.SelectionSet, v *DispatchPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -8708,11 +9975,37 @@ func (ec *executionContext) marshalONotificationsPayload2ᚖbelfryᚋgraphᚐNot
 	return ec._NotificationsPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOPushDelivery2ᚕᚖbelfryᚋinboxᚐPushDeliveryᚄ(ctx context.Context, sel ast.SelectionSet, v []*inbox.PushDelivery) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPushDelivery2ᚖbelfryᚋinboxᚐPushDelivery(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalOPutAccountPayload2ᚖbelfryᚋgraphᚐPutAccountPayload(ctx context.Context, sel ast.SelectionSet, v *PutAccountPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._PutAccountPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORegisterDevicePayload2ᚖbelfryᚋgraphᚐRegisterDevicePayload(ctx context.Context, sel ast.SelectionSet, v *RegisterDevicePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RegisterDevicePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOSettings2ᚖbelfryᚋinboxᚐSettings(ctx context.Context, sel ast.SelectionSet, v *inbox.Settings) graphql.Marshaler {
@@ -8810,6 +10103,13 @@ func (ec *executionContext) marshalOURL2ᚖstring(ctx context.Context, sel ast.S
 	_ = ctx
 	res := scalar.MarshalURL(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOUnregisterDevicePayload2ᚖbelfryᚋgraphᚐUnregisterDevicePayload(ctx context.Context, sel ast.SelectionSet, v *UnregisterDevicePayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._UnregisterDevicePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOUpdateSettingsPayload2ᚖbelfryᚋgraphᚐUpdateSettingsPayload(ctx context.Context, sel ast.SelectionSet, v *UpdateSettingsPayload) graphql.Marshaler {

@@ -242,6 +242,28 @@ type PutAccountPayload struct {
 	UserErrors []*inbox.UserError `json:"userErrors"`
 }
 
+// A device.
+type RegisterDeviceInput struct {
+	// Who delivers to it.
+	Provider inbox.Provider `json:"provider"`
+	// Expo: the push token. Web Push: the subscription as JSON, as the browser's `toJSON` gives it.
+	Token string `json:"token"`
+	// What it runs on.
+	Platform *inbox.Platform `json:"platform,omitempty"`
+	// The installation's own id, stable across token changes, at most 128 bytes.
+	DeviceID *string `json:"deviceId,omitempty"`
+	// What the client calls it, at most 128 bytes.
+	Name *string `json:"name,omitempty"`
+}
+
+// The device after it was registered.
+type RegisterDevicePayload struct {
+	// The device; null where the registration was refused.
+	Device *inbox.Device `json:"device,omitempty"`
+	// Why it was refused; where it was, nothing is written.
+	UserErrors []*inbox.UserError `json:"userErrors"`
+}
+
 // One switch.
 type SetPreferenceInput struct {
 	// A notification's category, 1 to 128 bytes.
@@ -250,6 +272,20 @@ type SetPreferenceInput struct {
 	Channel inbox.Channel `json:"channel"`
 	// Whether it is to be on.
 	Enabled bool `json:"enabled"`
+}
+
+// Which device.
+type UnregisterDeviceInput struct {
+	// Its `id`.
+	ID string `json:"id"`
+}
+
+// What was forgotten.
+type UnregisterDevicePayload struct {
+	// The device's id; null where the viewer has no such device.
+	DeletedID *string `json:"deletedId,omitempty"`
+	// Why it was refused; where it was, nothing is written.
+	UserErrors []*inbox.UserError `json:"userErrors"`
 }
 
 // An omitted field stays as it is; null puts the default back.

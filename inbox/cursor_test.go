@@ -116,7 +116,7 @@ func TestNodeIDsOfDifferentKindsDiffer(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, n := range []interface{ NodeID() string }{
-		&inbox.User{ID: "ada"}, &inbox.Account{UserID: "ada"}, &inbox.Settings{UserID: "ada"}, &inbox.Notification{UserID: "ada"},
+		&inbox.User{ID: "ada"}, &inbox.Account{UserID: "ada"}, &inbox.Settings{UserID: "ada"}, &inbox.Notification{UserID: "ada"}, &inbox.Device{UserID: "ada"},
 	} {
 		id := n.NodeID()
 		if seen[id] {

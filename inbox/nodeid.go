@@ -16,18 +16,22 @@ const (
 	KindAccount      Kind = "acc"
 	KindSettings     Kind = "set"
 	KindNotification Kind = "ntf"
+	KindDevice       Kind = "dev"
 )
 
 // NodeID is what stands behind an opaque id: enough to find the row by its primary key.
 type NodeID struct {
 	Kind   Kind
 	UserID string
-	// Position is the place in the user's list; only with KindNotification.
+	// Position is the place in the user's list with KindNotification; with KindDevice it has the ID alone.
 	Position Cursor
 }
 
-// positionLen is the length of a position in bytes: microseconds since 1970 and a UUID.
-const positionLen = 8 + 16
+// The lengths of what an id holds ahead of the user's id, in bytes: microseconds since 1970, and a UUID.
+const (
+	timeLen     = 8
+	positionLen = timeLen + 16
+)
 
 // maxNodeID is the longest id as text.
 var maxNodeID = len("ntf_") + base64.RawURLEncoding.EncodedLen(positionLen+MaxUserID)
@@ -36,9 +40,11 @@ var maxNodeID = len("ntf_") + base64.RawURLEncoding.EncodedLen(positionLen+MaxUs
 func (n NodeID) String() string {
 	var buf [positionLen + MaxUserID]byte
 	key := buf[:0]
-	if n.Kind.hasPosition() {
+	if n.Kind.hasTime() {
 		//nolint:gosec // Two's complement both ways: times before 1970 come back as they went.
 		key = binary.BigEndian.AppendUint64(key, uint64(n.Position.CreatedAt.UnixMicro()))
+	}
+	if n.Kind.hasUUID() {
 		key = append(key, n.Position.ID[:]...)
 	}
 	key = append(key, n.UserID...)
@@ -56,14 +62,20 @@ func ParseNodeID(s string) (NodeID, bool) {
 	if err != nil || !n.Kind.valid() {
 		return NodeID{}, false
 	}
-	if n.Kind.hasPosition() {
-		if len(key) < positionLen {
+	if n.Kind.hasTime() {
+		if len(key) < timeLen {
 			return NodeID{}, false
 		}
 		//nolint:gosec // See String.
 		n.Position.CreatedAt = time.UnixMicro(int64(binary.BigEndian.Uint64(key))).UTC()
-		n.Position.ID = UUID(key[8:positionLen])
-		key = key[positionLen:]
+		key = key[timeLen:]
+	}
+	if n.Kind.hasUUID() {
+		if len(key) < len(UUID{}) {
+			return NodeID{}, false
+		}
+		n.Position.ID = UUID(key[:len(UUID{})])
+		key = key[len(UUID{}):]
 	}
 	n.UserID = string(key)
 	if !ValidUserID(n.UserID) || !storableTime(n.Position.CreatedAt) || n.String() != s {
@@ -74,13 +86,15 @@ func ParseNodeID(s string) (NodeID, bool) {
 
 func (k Kind) valid() bool {
 	switch k {
-	case KindUser, KindAccount, KindSettings, KindNotification:
+	case KindUser, KindAccount, KindSettings, KindNotification, KindDevice:
 		return true
 	}
 	return false
 }
 
-func (k Kind) hasPosition() bool { return k == KindNotification }
+func (k Kind) hasTime() bool { return k == KindNotification }
+
+func (k Kind) hasUUID() bool { return k == KindNotification || k == KindDevice }
 
 // storableTime reports whether Postgres and RFC 3339 can both hold the instant.
 func storableTime(t time.Time) bool { return t.Year() >= 0 && t.Year() <= 9999 }

@@ -22,6 +22,8 @@ type Notification struct {
 	Data       json.RawMessage
 	ReadAt     *time.Time
 	ArchivedAt *time.Time
+	// PushDeliveries is nil where they were not asked for.
+	PushDeliveries []*PushDelivery
 }
 
 // Cursor returns the notification's place in every list that holds it.

@@ -72,9 +72,7 @@ type Receipt struct {
 
 // Sender sends by one provider.
 type Sender interface {
-	// MaxBatch is the most messages that one Send takes.
-	MaxBatch() int
-	// Send sends each message at most once and returns one result for each, in order. It never fails as a
+	// Send sends each of at most 100 messages at most once and returns one result for each, in order. It never fails as a
 	// whole: what goes wrong with a request is in the results of its messages. When ctx ends it returns
 	// soon; what was under way then has failed, since nobody knows.
 	Send(ctx context.Context, messages []Message) []Result

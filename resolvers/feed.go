@@ -35,18 +35,18 @@ func (r userResolver) Notifications(
 	if err != nil {
 		return nil, err
 	}
-	withNames := selectsNames(ctx, "edges", "node") || selectsNames(ctx, "nodes")
+	wanted := extrasOf(ctx, "edges", "node").or(extrasOf(ctx, "nodes"))
 	read := readFeed{graphql.GetFieldContext(ctx).Field.Alias}
 	found, err := load(ctx, user.ID, read, func(ctx context.Context, users []string) (map[string]storage.Page[inbox.Notification], error) {
 		pages, err := r.store.FeedPages(ctx, users, page, list)
-		if err != nil || !withNames {
-			return pages, err
+		if err != nil {
+			return nil, err
 		}
 		var all []*inbox.Notification
 		for _, p := range pages {
 			all = append(all, p.Rows...)
 		}
-		return pages, nameActors(ctx, r.store, all)
+		return pages, wanted.fill(ctx, r.store, all)
 	})
 	if err != nil {
 		return nil, err
@@ -77,36 +77,4 @@ func newConnection(page storage.Page[inbox.Notification]) *graph.NotificationCon
 		c.PageInfo.EndCursor = &c.Edges[len(c.Edges)-1].Cursor
 	}
 	return c
-}
-
-// selectsNames reports whether the client has selected more than the id of the actors of the
-// notifications at a path.
-func selectsNames(ctx context.Context, path ...string) bool {
-	actor := append(path, "actor")
-	return selects(ctx, append(actor, "displayName")...) || selects(ctx, append(actor, "avatarUrl")...)
-}
-
-// nameActors gives the notifications' actors the names and pictures of their accounts, by one statement.
-func nameActors(ctx context.Context, store *storage.Store, notifications []*inbox.Notification) error {
-	var ids []string
-	seen := map[string]bool{}
-	for _, n := range notifications {
-		if n.Actor != nil && !seen[n.Actor.UserID] {
-			seen[n.Actor.UserID] = true
-			ids = append(ids, n.Actor.UserID)
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	accounts, err := store.Accounts(ctx, ids)
-	if err != nil {
-		return err
-	}
-	for _, n := range notifications {
-		if n.Actor != nil {
-			n.Actor = inbox.NewActor(n.Actor.UserID, accounts[n.Actor.UserID])
-		}
-	}
-	return nil
 }

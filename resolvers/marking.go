@@ -64,10 +64,7 @@ func (r mutationResolver) mark(
 			payload.ChangedIds = append(payload.ChangedIds, inbox.NotificationID(caller.UserID, p))
 		}
 	}
-	if selectsNames(ctx, "notifications") {
-		err = nameActors(ctx, r.store, payload.Notifications)
-	}
-	return payload, err
+	return payload, extrasOf(ctx, "notifications").fill(ctx, r.store, payload.Notifications)
 }
 
 // DeleteNotifications resolves Mutation.deleteNotifications.

@@ -38,7 +38,7 @@ func (r queryResolver) nodes(ctx context.Context, ids []string) ([]inbox.Node, e
 	}
 	found := map[inbox.Kind]map[string]inbox.Node{}
 	for _, read := range []func(context.Context, []inbox.NodeID) (inbox.Kind, map[string]inbox.Node, error){
-		r.readUsers, r.readAccounts, r.readSettings, r.readNotifications,
+		r.readUsers, r.readAccounts, r.readSettings, r.readNotifications, r.readDevices,
 	} {
 		kind, nodes, err := read(ctx, visible)
 		if err != nil {
@@ -99,10 +99,25 @@ func (r queryResolver) readNotifications(ctx context.Context, ids []inbox.NodeID
 		add(nodes, n)
 		list = append(list, n)
 	}
-	if err == nil && selectsNames(ctx) {
-		err = nameActors(ctx, r.store, list)
+	if err == nil {
+		err = extrasOf(ctx).fill(ctx, r.store, list)
 	}
 	return inbox.KindNotification, nodes, err
+}
+
+func (r queryResolver) readDevices(ctx context.Context, ids []inbox.NodeID) (inbox.Kind, map[string]inbox.Node, error) {
+	nodes := map[string]inbox.Node{}
+	users := usersOf(ids, inbox.KindDevice)
+	if len(users) == 0 {
+		return inbox.KindDevice, nodes, nil
+	}
+	devices, err := r.store.Devices(ctx, users)
+	for _, list := range devices {
+		for _, d := range list {
+			add(nodes, d)
+		}
+	}
+	return inbox.KindDevice, nodes, err
 }
 
 func add(nodes map[string]inbox.Node, n inbox.Node) { nodes[n.NodeID()] = n }

@@ -79,7 +79,17 @@ func newCrowded(t *testing.T) *crowded {
 		INSERT INTO preferences SELECT 'light' || u, 'c' || c, 'PUSH', true
 		FROM generate_series(1, 5000) u, generate_series(1, 5) c;
 		INSERT INTO seen_watermarks SELECT 'light' || u, now(), gen_random_uuid(), gen_random_uuid()
-		FROM generate_series(1, 20000) u`)
+		FROM generate_series(1, 20000) u;
+		INSERT INTO devices (user_id, id, provider, token, token_hash)
+		SELECT 'light' || u, gen_random_uuid(), 'EXPO', 'token' || u, sha256(('token' || u)::bytea) FROM generate_series(1, 20000) u;
+		INSERT INTO push_queue (user_id, notification_at, notification_id, category)
+		SELECT user_id, created_at, id, 'c' FROM notifications WHERE user_id LIKE 'light%' LIMIT 10000;
+		INSERT INTO push_deliveries (user_id, notification_at, notification_id, device_id, provider, state, due_at, leased_until,
+		  sent_at, settled_at, created_at)
+		SELECT 'light' || u, now(), gen_random_uuid(), gen_random_uuid(), 'EXPO', s.state, now() + u * interval '1 s',
+		  CASE WHEN s.state = 'sending' THEN now() END, CASE WHEN s.state IN ('sent', 'delivered') THEN now() END,
+		  CASE WHEN s.state = 'delivered' THEN now() END, now() - u * interval '1 s'
+		FROM generate_series(1, 10000) u, (VALUES ('queued'), ('sending'), ('sent'), ('delivered'), ('delivered')) s (state)`)
 	// What a commit that is not flushed has written would not become all-visible.
 	exec(t, conn, `SET synchronous_commit = on`)
 	exec(t, conn, `INSERT INTO claims VALUES ('flush', '', '', now(), gen_random_uuid())`)

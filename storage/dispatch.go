@@ -12,7 +12,7 @@ import (
 )
 
 // One statement, and so one transaction, claims the event for each recipient, writes the notification of
-// each new claim, and answers for the rest with the claim that stood there before.
+// each new claim and queues its push where there is a device, and answers for the rest with the claim that stood there before.
 //
 // Claims are made in the order given, which is the same in every process: two dispatches of one event
 // wait for each other and never deadlock. The join with claims sees the statement's snapshot alone, so a
@@ -34,6 +34,10 @@ WITH input AS MATERIALIZED (
 ), created AS (
   INSERT INTO notifications (user_id, created_at, id, kind, category, actor_id, title, body, url, data)
   SELECT user_id, notification_at, notification_id, $6, $7, $8, $9, $10, $11, $12::json FROM claimed
+), queued AS (
+  INSERT INTO push_queue (user_id, notification_at, notification_id, category)
+  SELECT c.user_id, c.notification_at, c.notification_id, $7 FROM claimed c
+  WHERE EXISTS (SELECT FROM devices d WHERE d.user_id = c.user_id AND d.disabled_at IS NULL)
 )
 SELECT i.ord, i.is_muted, c.user_id IS NOT NULL, k.content_hash = $4::bytea,
   coalesce(c.notification_at, k.notification_at), coalesce(c.notification_id, k.notification_id)

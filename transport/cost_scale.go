@@ -56,6 +56,8 @@ func newScale() scale {
 			{"Query", "users"}:                        counted,
 			{"Query", "nodes"}:                        counted,
 			{"Settings", "preferences"}:               10, // 1,000 at most, but people switch off a few
+			{"User", "devices"}:                       5,  // 100 at most, but people have few
+			{"Notification", "pushDeliveries"}:        5,  // one for each device
 			{"DispatchPayload", "results"}:            0,  // one for each recipient, who is paid for
 			{"NotificationsPayload", "notifications"}: enclosing,
 			{"NotificationsUpdated", "notifications"}: 100,

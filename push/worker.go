@@ -1,0 +1,277 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"belfry/inbox"
+	"belfry/storage"
+)
+
+// Config says what a worker works with. The zero values of the times stand for their defaults.
+type Config struct {
+	Store *storage.Store
+	// Senders has one for each provider by which pushes go out. What is for another stays queued.
+	Senders map[inbox.Provider]Sender
+	// Preferences is asked which categories a user has switched off; nil for the user's settings here.
+	Preferences *Preferences
+	Logger      *slog.Logger
+
+	// PollInterval is how often the worker looks for work that nobody told it of. Default 1 s.
+	PollInterval time.Duration
+	// SendTimeout bounds one Send. Default 30 s.
+	SendTimeout time.Duration
+	// Lease is how long a claimed delivery may be under way: longer than SendTimeout. Default 2 min.
+	Lease time.Duration
+	// ReceiptInterval is how long after a send, and after each look, a receipt is looked for. Default 15 min.
+	ReceiptInterval time.Duration
+	// GiveUpAfter is how long after a send its receipt is unknown for good. Default 24 h.
+	GiveUpAfter time.Duration
+	// KeepLedger is how long settled deliveries are kept. Default 90 days.
+	KeepLedger time.Duration
+}
+
+const (
+	// planLease is how long planning them may take before another process plans them too.
+	planLease = 30 * time.Second
+	// sendsAtOnce is how many requests to one provider are under way at most.
+	sendsAtOnce = 6
+	// receiptLease is how long no other process asks for the receipts that this one asks for.
+	receiptLease = time.Minute
+	// janitorInterval is how often lost sends are failed and old lines of the ledger purged.
+	janitorInterval = 10 * time.Second
+	// reportPause is the pause between two tries to write down what became of sends.
+	reportPause = 500 * time.Millisecond
+	// minRequeue is the least pause before a requeued message is tried again.
+	minRequeue = time.Second
+)
+
+// Worker plans, sends and follows pushes. Any number of processes share the work.
+type Worker struct {
+	cfg  Config
+	wake chan struct{}
+}
+
+// NewWorker returns a worker that works once Run is called.
+func NewWorker(cfg Config) *Worker {
+	for _, d := range []struct {
+		value    *time.Duration
+		standard time.Duration
+	}{
+		{&cfg.PollInterval, time.Second}, {&cfg.SendTimeout, 30 * time.Second}, {&cfg.Lease, 2 * time.Minute},
+		{&cfg.ReceiptInterval, 15 * time.Minute}, {&cfg.GiveUpAfter, 24 * time.Hour}, {&cfg.KeepLedger, 90 * 24 * time.Hour},
+	} {
+		if *d.value == 0 {
+			*d.value = d.standard
+		}
+	}
+	return &Worker{cfg: cfg, wake: make(chan struct{}, 1)}
+}
+
+// Wake tells the worker that there may be something to plan. It does not block.
+func (w *Worker) Wake() {
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run works until ctx ends. Then it claims nothing more, lets the sends under way finish, and returns when
+// what became of them is written down.
+func (w *Worker) Run(ctx context.Context) {
+	var group sync.WaitGroup
+	sends := map[inbox.Provider]chan struct{}{}
+	for provider, sender := range w.cfg.Senders {
+		planned := make(chan struct{}, 1)
+		sends[provider] = planned
+		group.Go(func() { w.send(ctx, provider, sender, planned) })
+		group.Go(func() { w.reconcile(ctx, provider, sender) })
+	}
+	group.Go(func() { w.plan(ctx, sends) })
+	group.Go(func() { w.tidy(ctx) })
+	group.Wait()
+}
+
+// plan turns queued notifications into deliveries, and tells the senders.
+func (w *Worker) plan(ctx context.Context, sends map[inbox.Provider]chan struct{}) {
+	w.repeat(ctx, w.cfg.PollInterval, w.wake, "plan pushes", func() (bool, error) {
+		queued, err := w.cfg.Store.ClaimPushes(ctx, planLease)
+		if err != nil || len(queued) == 0 {
+			return false, err
+		}
+		ids := make([]int64, len(queued))
+		for i, q := range queued {
+			ids[i] = q.ID
+		}
+		var muted []int64
+		if w.cfg.Preferences != nil {
+			muted = w.cfg.Preferences.muted(ctx, queued)
+		}
+		if _, err := w.cfg.Store.PlanPushes(ctx, ids, muted, w.cfg.Preferences == nil); err != nil {
+			return false, err
+		}
+		for _, planned := range sends {
+			select {
+			case planned <- struct{}{}:
+			default:
+			}
+		}
+		return len(queued) == storage.PushBatch, nil
+	})
+}
+
+// repeat calls step at once, then when woken or after each interval, and at once again while it says that
+// there is more. A failed step waits for the next interval.
+func (w *Worker) repeat(ctx context.Context, interval time.Duration, wake <-chan struct{}, what string, step func() (bool, error)) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-wake:
+		case <-timer.C:
+		}
+		for ctx.Err() == nil {
+			more, err := step()
+			if err != nil && ctx.Err() == nil {
+				w.cfg.Logger.Warn("push worker", "step", what, "error", err.Error())
+			}
+			if !more || err != nil {
+				break
+			}
+		}
+		timer.Reset(interval)
+	}
+}
+
+// send claims deliveries of a provider and sends them, several requests at once.
+func (w *Worker) send(ctx context.Context, provider inbox.Provider, sender Sender, planned <-chan struct{}) {
+	slots := make(chan struct{}, sendsAtOnce)
+	var group sync.WaitGroup
+	defer group.Wait()
+	w.repeat(ctx, w.cfg.PollInterval, planned, "send pushes", func() (bool, error) {
+		select {
+		case slots <- struct{}{}:
+		case <-ctx.Done():
+			return false, nil
+		}
+		claimed, err := w.cfg.Store.ClaimDeliveries(ctx, provider, w.cfg.Lease)
+		if err != nil || len(claimed) == 0 {
+			<-slots
+			return false, err
+		}
+		group.Go(func() {
+			defer func() { <-slots }()
+			// Claimed is as good as sent: a stop waits for it.
+			w.sendBatch(context.WithoutCancel(ctx), sender, claimed)
+		})
+		return true, nil
+	})
+}
+
+// sendBatch sends what was claimed and writes down what became of it.
+func (w *Worker) sendBatch(ctx context.Context, sender Sender, claimed []storage.Delivery) {
+	reports := make([]storage.Report, 0, len(claimed))
+	var messages []Message
+	var sent []storage.Delivery
+	for _, d := range claimed {
+		switch {
+		case d.IsGone:
+			reports = append(reports, failed(d.ID, "notification deleted"))
+		case d.Token == "":
+			reports = append(reports, failed(d.ID, "device gone"))
+		default:
+			messages, sent = append(messages, messageOf(d)), append(sent, d)
+		}
+	}
+	if len(messages) > 0 {
+		sending, cancel := context.WithTimeout(ctx, w.cfg.SendTimeout)
+		results := sender.Send(sending, messages)
+		cancel()
+		for i, d := range sent {
+			reports = append(reports, w.reportOf(d.ID, results[i]))
+		}
+	}
+	w.writeDown(ctx, reports)
+}
+
+// writeDown reports until it has succeeded, or until the lease is over: then the reports are too late.
+func (w *Worker) writeDown(ctx context.Context, reports []storage.Report) {
+	ctx, cancel := context.WithTimeout(ctx, w.cfg.Lease)
+	defer cancel()
+	ticker := time.NewTicker(reportPause)
+	defer ticker.Stop()
+	for {
+		err := w.cfg.Store.ReportSends(ctx, reports)
+		if err == nil {
+			return
+		}
+		w.cfg.Logger.Warn("push results not written down yet", "deliveries", len(reports), "error", err.Error())
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func messageOf(d storage.Delivery) Message {
+	m := Message{
+		ID: d.ID.String(), Token: d.Token, Platform: d.Platform, Title: d.Title, Data: d.Data,
+		NotificationID: inbox.NotificationID(d.UserID, d.Position), Kind: d.Kind, Category: d.Category, Badge: d.Badge,
+	}
+	if d.Body != nil {
+		m.Body = *d.Body
+	}
+	if d.URL != nil {
+		m.URL = *d.URL
+	}
+	return m
+}
+
+func failed(id inbox.UUID, code string) storage.Report {
+	return storage.Report{ID: id, Status: inbox.PushFailed, Error: &code}
+}
+
+func (w *Worker) reportOf(id inbox.UUID, r Result) storage.Report {
+	report := storage.Report{ID: id, Error: optional(r.Error), Detail: optional(r.Detail), Disable: r.DisableDevice}
+	switch r.Verdict {
+	case Sent:
+		report.Status, report.Ticket, report.Due = inbox.PushSent, optional(r.Ticket), w.cfg.ReceiptInterval
+		report.Error = nil
+	case Delivered:
+		report.Status, report.Error = inbox.PushDelivered, nil
+	case Requeued:
+		report.Status, report.Due = inbox.PushQueued, max(r.RetryAfter, minRequeue)
+	case Failed:
+		report.Status = inbox.PushFailed
+		if report.Error == nil {
+			unknown := "unknown error"
+			report.Error = &unknown
+		}
+	}
+	return report
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// tidy fails what was lost and purges what is old.
+func (w *Worker) tidy(ctx context.Context) {
+	w.repeat(ctx, janitorInterval, nil, "tidy pushes", func() (bool, error) {
+		lost, err := w.cfg.Store.FailLostSends(ctx, "lease expired")
+		if lost > 0 {
+			w.cfg.Logger.Warn("pushes lost while being sent", "deliveries", lost)
+		}
+		purged, purgeErr := w.cfg.Store.PurgePushes(ctx, time.Now().Add(-w.cfg.KeepLedger))
+		return purged == storage.PurgeBatch || lost == storage.LostBatch, errors.Join(err, purgeErr)
+	})
+}

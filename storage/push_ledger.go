@@ -1,0 +1,83 @@
+package storage
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
+
+	"belfry/inbox"
+)
+
+// stateOf returns what the database calls a status.
+func stateOf(s inbox.PushStatus) string { return strings.ToLower(string(s)) }
+
+const ledgerSQL = `-- name: Ledger
+SELECT p.user_id, p.notification_at, p.notification_id, upper(p.state), p.error, p.created_at, p.sent_at, p.settled_at,
+    d.id IS NOT NULL, coalesce(d.id, p.device_id), coalesce(d.provider, p.provider), coalesce(d.token, ''), d.platform,
+    d.installation_id, d.name, coalesce(d.created_at, p.created_at), coalesce(d.last_seen_at, p.created_at),
+    d.disabled_at, d.disabled_reason
+FROM unnest($1::text[], $2::timestamptz[], $3::uuid[]) AS k (user_id, notification_at, notification_id)
+JOIN push_deliveries p
+  ON p.user_id = k.user_id AND p.notification_at = k.notification_at AND p.notification_id = k.notification_id
+LEFT JOIN devices d ON d.user_id = p.user_id AND d.id = p.device_id
+ORDER BY p.created_at, p.device_id`
+
+// Ledger sets the push deliveries of each notification, by one statement.
+func (s *Store) Ledger(ctx context.Context, notifications []*inbox.Notification) error {
+	var users []string
+	var cursors []inbox.Cursor
+	byID := make(map[string][]*inbox.Notification, len(notifications))
+	for _, n := range notifications {
+		key := n.NodeID()
+		if len(byID[key]) == 0 {
+			users, cursors = append(users, n.UserID), append(cursors, n.Cursor())
+		}
+		byID[key] = append(byID[key], n)
+		n.PushDeliveries = []*inbox.PushDelivery{}
+	}
+	times, ids := keys(cursors)
+	rows, err := s.pool.Query(ctx, ledgerSQL, users, times, ids)
+	if err != nil {
+		return fault("ledger", err)
+	}
+	var (
+		key       inbox.Cursor
+		user      string
+		p         inbox.PushDelivery
+		sentAt    pgtype.Timestamptz
+		settledAt pgtype.Timestamptz
+		hasDevice bool
+		d         inbox.Device
+		off       pgtype.Timestamptz
+	)
+	targets := []any{
+		&user, &key.CreatedAt, (*[16]byte)(&key.ID), &p.Status, &p.Error, &p.CreatedAt, &sentAt, &settledAt,
+		&hasDevice, (*[16]byte)(&d.ID), &d.Provider, &d.Token, &d.Platform, &d.InstallationID, &d.Name, &d.CreatedAt,
+		&d.LastSeenAt, &off, &d.DisabledReason,
+	}
+	_, err = pgx.ForEachRow(rows, targets, func() error {
+		line, device := p, d
+		line.SentAt, line.SettledAt, device.DisabledAt = timeOf(sentAt), timeOf(settledAt), timeOf(off)
+		device.UserID = user
+		if hasDevice {
+			line.Device = &device
+		}
+		for _, n := range byID[inbox.NotificationID(user, key)] {
+			n.PushDeliveries = append(n.PushDeliveries, &line)
+		}
+		return nil
+	})
+	return fault("ledger", err)
+}
+
+// timeOf returns a time, nil for none.
+func timeOf(t pgtype.Timestamptz) *time.Time {
+	if !t.Valid {
+		return nil
+	}
+	at := t.Time
+	return &at
+}
