@@ -72,7 +72,7 @@ func serve(ctx context.Context) error {
 		ReadBadges: store.Badges, ReadFeeds: resolvers.ReadFeedStates(store), Broker: broker, Logger: logger,
 	})
 	go hub.Run(ctx)
-	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(store, hub)})
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(store, hub, func() {})})
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", withCaller(transport.New(ctx, schema, transport.Config{
 		Logger: logger, PrepareResponse: resolvers.WithLoaders, Authenticate: authenticate,

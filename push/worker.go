@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -221,7 +222,7 @@ func (w *Worker) writeDown(ctx context.Context, reports []storage.Report) {
 
 func messageOf(d storage.Delivery) Message {
 	m := Message{
-		ID: d.ID.String(), Token: d.Token, Platform: d.Platform, Title: d.Title, Data: d.Data,
+		ID: d.ID.String(), Token: d.Token, Platform: strings.ToLower(d.Platform), Title: d.Title, Data: d.Data,
 		NotificationID: inbox.NotificationID(d.UserID, d.Position), Kind: d.Kind, Category: d.Category, Badge: d.Badge,
 	}
 	if d.Body != nil {

@@ -43,7 +43,7 @@ func newAPI(t *testing.T) *api {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { defer close(ended); hub.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
-	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(a.store, hub)})
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(a.store, hub, func() {})})
 	a.handler = transport.New(ctx, schema, transport.Config{
 		Logger: logger, Introspection: true, PrepareResponse: resolvers.WithLoaders,
 		// A socket's token is the user's id itself.

@@ -42,6 +42,9 @@ func (r mutationResolver) Dispatch(ctx context.Context, input graph.DispatchInpu
 		}
 	}
 	r.hub.Changed(changed...)
+	if len(changed) > 0 {
+		r.wakePush()
+	}
 	if conflicts > 0 {
 		payload.UserErrors = []*inbox.UserError{conflict(input, conflicts)}
 	}

@@ -14,17 +14,21 @@ import (
 
 // Resolver answers every field that is more than a value at hand.
 type Resolver struct {
-	store *storage.Store
-	hub   *live.Hub
+	store    *storage.Store
+	hub      *live.Hub
+	wakePush func()
 }
 
 var _ graph.ResolverRoot = (*Resolver)(nil)
 
-// New returns a Resolver over a store. It tells the hub of every change that it makes.
+// New returns a Resolver over a store. It tells the hub of every change that it makes, and calls wakePush
+// when there may be something to push.
 //
 // After an error a change may have been made all the same, when the connection broke during the commit:
 // the hub is told then too, since a hint too many costs a look and one too few a wrong badge.
-func New(store *storage.Store, hub *live.Hub) *Resolver { return &Resolver{store, hub} }
+func New(store *storage.Store, hub *live.Hub, wakePush func()) *Resolver {
+	return &Resolver{store, hub, wakePush}
+}
 
 type (
 	queryResolver    struct{ *Resolver }

@@ -51,6 +51,18 @@ func pushCalls() []func(context.Context, *storage.Store) error {
 			return err
 		},
 		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.LedgerOfUser(ctx, "light1", 50)
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.LedgerByID(ctx, inbox.MaxUUID)
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.LedgerOfNotification(ctx, "light1", inbox.Cursor{CreatedAt: moment})
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
 			return s.Ledger(ctx, []*inbox.Notification{{UserID: "light1", CreatedAt: moment, ID: inbox.MaxUUID}})
 		},
 	}

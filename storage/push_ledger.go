@@ -81,3 +81,64 @@ func timeOf(t pgtype.Timestamptz) *time.Time {
 	at := t.Time
 	return &at
 }
+
+// LedgerLine is a push delivery as an operator sees it.
+type LedgerLine struct {
+	ID             inbox.UUID
+	UserID         string
+	NotificationID string
+	DeviceID       inbox.UUID
+	Provider       string
+	State          string
+	Error, Detail  *string
+	Ticket         *string
+	CreatedAt      time.Time
+	SentAt         *time.Time
+	SettledAt      *time.Time
+}
+
+const ledgerLine = `p.id, p.user_id, p.notification_at, p.notification_id, p.device_id, p.provider, p.state, p.error,
+  p.detail, p.ticket, p.created_at, p.sent_at, p.settled_at`
+
+const ledgerOfUserSQL = `-- name: LedgerOfUser
+SELECT ` + ledgerLine + ` FROM push_deliveries p WHERE p.user_id = $1
+ORDER BY p.notification_at DESC, p.notification_id DESC, p.device_id DESC LIMIT $2`
+
+// LedgerOfUser returns the lines of a user's newest notifications, at most limit.
+func (s *Store) LedgerOfUser(ctx context.Context, userID string, limit int) ([]LedgerLine, error) {
+	return s.ledgerLines(ctx, "ledger of user", ledgerOfUserSQL, userID, limit)
+}
+
+const ledgerByIDSQL = `-- name: LedgerByID
+SELECT ` + ledgerLine + ` FROM push_deliveries p WHERE p.id = $1`
+
+// LedgerByID returns the line of a delivery; none where there is no such delivery.
+func (s *Store) LedgerByID(ctx context.Context, deliveryID inbox.UUID) ([]LedgerLine, error) {
+	return s.ledgerLines(ctx, "ledger by id", ledgerByIDSQL, id(deliveryID))
+}
+
+const ledgerOfNotificationSQL = `-- name: LedgerOfNotification
+SELECT ` + ledgerLine + ` FROM push_deliveries p
+WHERE p.user_id = $1 AND p.notification_at = $2 AND p.notification_id = $3
+ORDER BY p.device_id`
+
+// LedgerOfNotification returns the lines of a notification.
+func (s *Store) LedgerOfNotification(ctx context.Context, userID string, position inbox.Cursor) ([]LedgerLine, error) {
+	return s.ledgerLines(ctx, "ledger of notification", ledgerOfNotificationSQL, userID, at(position), id(position.ID))
+}
+
+func (s *Store) ledgerLines(ctx context.Context, op, sql string, args ...any) ([]LedgerLine, error) {
+	rows, err := s.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fault(op, err)
+	}
+	lines, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (LedgerLine, error) {
+		var l LedgerLine
+		var position inbox.Cursor
+		err := row.Scan((*[16]byte)(&l.ID), &l.UserID, &position.CreatedAt, (*[16]byte)(&position.ID), (*[16]byte)(&l.DeviceID),
+			&l.Provider, &l.State, &l.Error, &l.Detail, &l.Ticket, &l.CreatedAt, &l.SentAt, &l.SettledAt)
+		l.NotificationID = inbox.NotificationID(l.UserID, position)
+		return l, err
+	})
+	return lines, fault(op, err)
+}

@@ -39,6 +39,7 @@ type demoEvent struct {
 const (
 	demoDispatch = `mutation ($input: DispatchInput!) { dispatch(input: $input) { results { status } userErrors { code message field } } }`
 	demoAccount  = `mutation ($input: PutAccountInput!) { putAccount(input: $input) { userErrors { code message field } } }`
+	demoDevice   = `mutation ($input: RegisterDeviceInput!) { registerDevice(input: $input) { userErrors { code message field } } }`
 	demoUsers    = `query ($ids: [String!]!) { users(userIds: $ids) { userId account { displayName } } }`
 )
 
@@ -50,6 +51,9 @@ func loadDemo(ctx context.Context, endpoint string, secret []byte) error {
 		return err
 	}
 	c := demoClient{endpoint, token}
+	if err := registerPhone(ctx, endpoint, secret); err != nil {
+		return fmt.Errorf("ada's phone: %w", err)
+	}
 	people := map[string]bool{}
 	lines := bufio.NewScanner(bytes.NewReader(demoEvents))
 	for lines.Scan() {
@@ -69,6 +73,18 @@ func loadDemo(ctx context.Context, endpoint string, secret []byte) error {
 		return err
 	}
 	return c.putAccounts(ctx, slices.Sorted(maps.Keys(people)))
+}
+
+// registerPhone gives ada a phone, to which the simulated push service brings what she is told.
+func registerPhone(ctx context.Context, endpoint string, secret []byte) error {
+	token, err := signToken(secret, "ada", "", time.Minute, "", "")
+	if err != nil {
+		return err
+	}
+	return demoClient{endpoint, token}.mutate(ctx, demoDevice, map[string]any{
+		"provider": "EXPO", "token": "ExponentPushToken[adas-phone]", "platform": "IOS", "name": "Ada's phone",
+		"deviceId": "demo-phone",
+	})
 }
 
 // demoClient speaks to the API as any producer does.

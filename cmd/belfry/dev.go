@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -17,7 +18,11 @@ import (
 
 	"belfry/auth"
 	"belfry/devdb"
+	"belfry/inbox"
 	"belfry/live"
+	"belfry/push"
+	"belfry/push/expo"
+	"belfry/push/exposim"
 	"belfry/storage"
 )
 
@@ -25,6 +30,8 @@ import (
 const (
 	devTokenTTL    = 24 * time.Hour
 	devStopTimeout = 10 * time.Second
+	// devReceiptDelay is how long the simulated push service takes to say what became of a push.
+	devReceiptDelay = 2 * time.Second
 )
 
 // everyScope is what the third token that dev prints allows.
@@ -82,9 +89,17 @@ func runDev(ctx context.Context, env environment, args []string) error {
 	hub, stopHub := startHub(ctx, store, live.NewPostgres(store, storage.HintLimit, logger), logger)
 	stop.push(stopHub)
 
+	endpoint := endpointOf(listener.Addr())
+	simulator := exposim.New(exposim.Config{ReceiptDelay: devReceiptDelay})
+	wakePush, stopPush := runPush(ctx, push.Config{
+		Store: store, Logger: logger, ReceiptInterval: devReceiptDelay,
+		Senders: map[inbox.Provider]push.Sender{
+			inbox.ProviderExpo: expo.New(expo.Config{BaseURL: strings.TrimSuffix(endpoint, "/graphql"), Logger: logger}),
+		},
+	})
+	stop.push(stopPush)
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	stop.push(stopServing)
-	endpoint := endpointOf(listener.Addr())
 	greet := func(ctx context.Context) error {
 		if !*noDemo {
 			if err := loadDemo(ctx, endpoint, secret); err != nil {
@@ -93,9 +108,12 @@ func runDev(ctx context.Context, env environment, args []string) error {
 		}
 		return greetDeveloper(env.stdout, endpoint, databaseURL, secret)
 	}
+	browser := devPages(secret, logger)
+	browser["POST /--/"] = simulator
+	browser["GET /expo-sim/"] = http.StripPrefix("/expo-sim", simulator)
 	srv := newServer(serving, parts{
-		store: store, hub: hub, verifier: verifier, logger: logger, introspection: true,
-		browser: devPages(secret, logger), requestLevel: slog.LevelDebug,
+		store: store, hub: hub, wakePush: wakePush, verifier: verifier, logger: logger, introspection: true,
+		browser: browser, requestLevel: slog.LevelDebug,
 	})
 	return srv.run(ctx, listener, devStopTimeout, greet)
 }
@@ -175,6 +193,7 @@ func greetDeveloper(w io.Writer, endpoint, databaseURL string, secret []byte) er
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nBelfry answers at  %s\n", endpoint)
 	fmt.Fprintf(&b, "Its playground is  %s\n", strings.TrimSuffix(endpoint, "/graphql")+"/playground")
+	fmt.Fprintf(&b, "Ada's phone got    %s\n", strings.TrimSuffix(endpoint, "/graphql")+"/expo-sim/deliveries")
 	fmt.Fprintf(&b, "Its database is    %s\n\n", databaseURL)
 	fmt.Fprintf(&b, "Tokens, good for %s:\n", devTokenTTL)
 	fmt.Fprintf(&b, "  ada           %s\n", tokens["ada"])

@@ -57,6 +57,21 @@ func (f *flags) parse(args []string) ([]string, error) {
 	return f.Args(), nil
 }
 
+// parseAround is parse for commands with verbs, whose flags may stand before, between and after them: belfry
+// push ls --user ada.
+func (f *flags) parseAround(args []string) ([]string, error) {
+	rest, err := f.parse(args)
+	var words []string
+	for err == nil && len(rest) > 0 {
+		words = append(words, rest[0])
+		if len(rest) == 1 {
+			break
+		}
+		rest, err = f.parse(rest[1:])
+	}
+	return words, err
+}
+
 // secret reads a variable, or the file that NAME_FILE names, without its last line break. An empty variable
 // is as good as none: that is how a compose file says so.
 func (f *flags) secret(name string) (string, bool, error) {

@@ -37,6 +37,8 @@ func commands() []command {
 		{"serve", "serve a database", runServe},
 		{"migrate", "up: bring the database's schema up to date; status: show its steps", runMigrate},
 		{"token", "print a JWT for a user", runToken},
+		{"push", "ls: what became of a user's pushes; show: all about one", runPushLedger},
+		{"expo-sim", "simulate Expo's push API, for trying pushes without it", runExpoSim},
 	}
 }
 

@@ -10,17 +10,9 @@ import (
 func runMigrate(ctx context.Context, env environment, args []string) error {
 	f := newFlags("migrate", env)
 	url := f.String("database-url", "", "the database, as postgres://user:password@host/name (required)")
-	rest, err := f.parse(args)
+	rest, err := f.parseAround(args)
 	if err != nil {
 		return err
-	}
-	// The flags may follow the verb too: belfry migrate up --database-url URL.
-	if len(rest) > 1 {
-		verb := rest[0]
-		if rest, err = f.parse(rest[1:]); err != nil {
-			return err
-		}
-		rest = append([]string{verb}, rest...)
 	}
 	if len(rest) != 1 || rest[0] != "up" && rest[0] != "status" {
 		return fmt.Errorf("%w: belfry migrate up or belfry migrate status", errUsage)

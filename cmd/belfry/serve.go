@@ -27,6 +27,7 @@ type serveConfig struct {
 	drainDelay    time.Duration
 	stopTimeout   time.Duration
 	auth          auth.Config
+	push          pushConfig
 }
 
 func runServe(ctx context.Context, env environment, args []string) error {
@@ -45,6 +46,7 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	f.StringVar(&cfg.auth.JWKSURL, "jwks-url", "", "where the keys of RS256, ES256 and EdDSA tokens are; instead of "+jwtSecretVariable)
 	f.StringVar(&cfg.auth.Issuer, "issuer", "", "what a token's iss must be; any where empty")
 	f.StringVar(&cfg.auth.Audience, "audience", "", "what a token's aud must contain; any where empty")
+	pushFlags(f, &cfg.push)
 	newLogger := f.logFlags("json")
 	rest, err := f.parse(args)
 	if err != nil {
@@ -85,10 +87,15 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	}
 	hub, stopHub := startHub(ctx, store, broker, logger)
 	stop.push(stopHub)
+	wakePush, stopPush, err := cfg.push.startPush(ctx, f, store, logger)
+	if err != nil {
+		return err
+	}
+	stop.push(stopPush)
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	stop.push(stopServing)
 	srv := newServer(serving, parts{
-		store: store, hub: hub, verifier: verifier, logger: logger, introspection: cfg.introspection || cfg.playground,
+		store: store, hub: hub, wakePush: wakePush, verifier: verifier, logger: logger, introspection: cfg.introspection || cfg.playground,
 		origins: strings.Split(cfg.origins, ","), browser: servePages(cfg.playground), drainDelay: min(cfg.drainDelay, cfg.stopTimeout/2),
 	})
 	return srv.run(ctx, listener, cfg.stopTimeout, func(context.Context) error { return nil })

@@ -38,6 +38,7 @@ type server struct {
 type parts struct {
 	store         *storage.Store
 	hub           *live.Hub
+	wakePush      func()
 	verifier      *auth.Verifier
 	logger        *slog.Logger
 	introspection bool
@@ -52,7 +53,7 @@ type parts struct {
 // newServer wires the API together: the one place where its parts meet.
 func newServer(ctx context.Context, p parts) *server {
 	s := &server{parts: p}
-	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(p.store, p.hub)})
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(p.store, p.hub, p.wakePush)})
 	s.api = transport.New(ctx, schema, transport.Config{
 		Logger: p.logger, Introspection: p.introspection, Authenticate: p.verifier.Verify, Origins: p.origins,
 		PrepareResponse: resolvers.WithLoaders,
