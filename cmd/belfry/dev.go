@@ -113,7 +113,7 @@ func runDev(ctx context.Context, env environment, args []string) error {
 	browser["GET /expo-sim/"] = http.StripPrefix("/expo-sim", simulator)
 	srv := newServer(serving, parts{
 		store: store, hub: hub, wakePush: wakePush, verifier: verifier, logger: logger, introspection: true,
-		browser: browser, requestLevel: slog.LevelDebug,
+		browser: browser, origins: devOrigins(), requestLevel: slog.LevelDebug,
 	})
 	return srv.run(ctx, listener, devStopTimeout, greet)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"strings"
 	"time"
 
 	"belfry/auth"
@@ -39,7 +38,7 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	f.StringVar(&cfg.listen, "listen", ":8080", "the address to serve on")
 	f.BoolVar(&cfg.introspection, "introspection", false, "let clients read the schema")
 	f.BoolVar(&cfg.playground, "playground", false, "serve GraphiQL at /playground and let clients read the schema")
-	f.StringVar(&cfg.origins, "origins", "", "other hosts whose pages may open sockets, separated by commas, such as app.example.com")
+	f.StringVar(&cfg.origins, "origins", "", "other hosts whose pages may use the API, separated by commas, such as app.example.com")
 	f.DurationVar(&cfg.drainDelay, "drain-delay", time.Second,
 		"how long a stop goes on serving with /readyz at 503, for load balancers to notice; at most half of stop-timeout")
 	f.DurationVar(&cfg.stopTimeout, "stop-timeout", 20*time.Second, "how long a stop may take, all in all")
@@ -96,7 +95,7 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	stop.push(stopServing)
 	srv := newServer(serving, parts{
 		store: store, hub: hub, wakePush: wakePush, verifier: verifier, logger: logger, introspection: cfg.introspection || cfg.playground,
-		origins: strings.Split(cfg.origins, ","), browser: servePages(cfg.playground), drainDelay: min(cfg.drainDelay, cfg.stopTimeout/2),
+		origins: originsOf(cfg.origins), browser: servePages(cfg.playground), drainDelay: min(cfg.drainDelay, cfg.stopTimeout/2),
 	})
 	return srv.run(ctx, listener, cfg.stopTimeout, func(context.Context) error { return nil })
 }

@@ -59,7 +59,7 @@ func newServer(ctx context.Context, p parts) *server {
 		PrepareResponse: resolvers.WithLoaders,
 	})
 	mux := http.NewServeMux()
-	mux.Handle("/graphql", p.verifier.Middleware(s.api))
+	mux.Handle("/graphql", withCORS(p.verifier.Middleware(s.api), p.origins))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintln(w, "ok") })
 	mux.HandleFunc("GET /readyz", s.ready)
 	for pattern, page := range p.browser {
