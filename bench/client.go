@@ -69,6 +69,17 @@ func (s *server) figures(ctx context.Context) (figures, error) {
 	return f, json.NewDecoder(resp.Body).Decode(&f)
 }
 
+// resident returns how much memory the process holds right now, in bytes.
+func (s *server) resident() int64 {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", s.cmd.Process.Pid))
+	fields := strings.Fields(string(text))
+	if err != nil || len(fields) < 2 {
+		return 0
+	}
+	pages, _ := strconv.ParseInt(fields[1], 10, 64)
+	return pages * int64(os.Getpagesize())
+}
+
 // subscription is one socket with one subscription to a badge.
 type subscription struct {
 	conn *ws.Conn
@@ -150,11 +161,11 @@ func closeAll(subs []*subscription) {
 
 func userName(i int) string { return "user-" + strconv.Itoa(i) }
 
-// dispatch sends one event to one user over HTTP.
-func (s *server) dispatch(ctx context.Context, client *http.Client, run, user string) error {
+// dispatch sends one event to users over HTTP.
+func (s *server) dispatch(ctx context.Context, client *http.Client, run string, users ...string) error {
 	const query = `mutation ($input: DispatchInput!) { dispatch(input: $input) { createdCount } }`
 	body, err := json.Marshal(map[string]any{"query": query, "variables": map[string]any{"input": map[string]any{
-		"runId": run, "kind": "comment", "category": "reviews", "recipients": []string{user}, "title": "A title of some length",
+		"runId": run, "kind": "comment", "category": "reviews", "recipients": users, "title": "A title of some length",
 	}}})
 	if err != nil {
 		return err
@@ -170,8 +181,8 @@ func (s *server) dispatch(ctx context.Context, client *http.Client, run, user st
 	}
 	defer func() { _ = resp.Body.Close() }()
 	answer, err := io.ReadAll(resp.Body)
-	if err == nil && !bytes.Contains(answer, []byte(`"createdCount":1`)) {
-		err = fmt.Errorf("dispatch: %s", answer)
+	if err == nil && !bytes.Contains(answer, fmt.Appendf(nil, `"createdCount":%d`, len(users))) {
+		err = fmt.Errorf("dispatch: %.300s", answer)
 	}
 	return err
 }

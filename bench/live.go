@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"belfry/inbox"
@@ -255,31 +254,38 @@ func (b *bench) throughput(ctx context.Context) error {
 
 // dispatchRate returns how many dispatches a second 64 producers get through.
 func (s *server) dispatchRate(ctx context.Context, users int, length time.Duration) (float64, error) {
+	times, err := s.dispatchLoad(ctx, func() string {
+		return userName(rand.IntN(users)) //nolint:gosec // Which user is no secret.
+	}, length)
+	return float64(len(times)) / length.Seconds(), err
+}
+
+// dispatchLoad has 64 producers dispatch to users that pick names, and returns how long each dispatch took.
+func (s *server) dispatchLoad(ctx context.Context, pick func() string, length time.Duration) ([]time.Duration, error) {
 	const producers = 64
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: producers}}
 	defer client.CloseIdleConnections()
-	var done atomic.Int64
-	errs := make(chan error, producers)
+	var mu sync.Mutex
+	var times []time.Duration // guarded by mu
+	var failed error          // guarded by mu
 	started := time.Now()
 	var group sync.WaitGroup
 	for p := range producers {
 		group.Go(func() {
 			for n := 0; time.Since(started) < length; n++ {
-				//nolint:gosec // Which user is no secret.
-				err := s.dispatch(ctx, client, fmt.Sprint(started.UnixNano(), "-", p, "-", n), userName(rand.IntN(users)))
+				began := time.Now()
+				err := s.dispatch(ctx, client, fmt.Sprint(started.UnixNano(), "-", p, "-", n), pick())
+				mu.Lock()
+				times = append(times, time.Since(began))
+				failed = errors.Join(failed, err)
+				mu.Unlock()
 				if err != nil {
-					errs <- err
 					return
 				}
-				done.Add(1)
 			}
 		})
 	}
 	group.Wait()
-	select {
-	case err := <-errs:
-		return 0, err
-	default:
-		return float64(done.Load()) / time.Since(started).Seconds(), nil
-	}
+	slices.Sort(times)
+	return times, failed
 }

@@ -24,9 +24,13 @@ func main() {
 func run(ctx context.Context) error {
 	var b bench
 	var isServer bool
+	var only string
 	flag.BoolVar(&isServer, "server", false, "be the process that is measured")
+	flag.StringVar(&only, "only", "", "one measurement: memory, latency, live, push, pushrate, pushcost or pushmany")
 	flag.IntVar(&b.sockets, "sockets", 2000, "idle subscriptions to hold open")
 	flag.IntVar(&b.subscribers, "subscribers", 1000, "live subscribers while there is load")
+	flag.IntVar(&b.devices, "devices", 20_000, "devices to push to")
+	flag.IntVar(&b.recipients, "recipients", 600_000, "recipients of the large dispatch")
 	flag.IntVar(&b.rounds, "rounds", 3, "rounds of each measurement; 1 is quick")
 	flag.IntVar(&b.seconds, "seconds", 5, "length of a round under load")
 	flag.Parse()
@@ -40,13 +44,26 @@ func run(ctx context.Context) error {
 	}
 	defer func() { _ = database.Close() }()
 	b.databaseURL = database.url
-	err = errors.Join(b.memory(ctx), b.latency(ctx), b.throughput(ctx))
-	return errors.Join(err, b.out.Flush())
+	for _, m := range []struct {
+		name    string
+		measure func(context.Context) error
+	}{
+		{"memory", b.memory}, {"latency", b.latency}, {"live", b.throughput},
+		{"push", b.pushThroughput}, {"pushrate", b.pushRate}, {"pushcost", b.pushCost}, {"pushmany", b.pushMany},
+	} {
+		if only != "" && only != m.name {
+			continue
+		}
+		if err := m.measure(ctx); err != nil {
+			return errors.Join(fmt.Errorf("%s: %w", m.name, err), b.out.Flush())
+		}
+	}
+	return b.out.Flush()
 }
 
 // bench is what is to be measured, and where the results go.
 type bench struct {
-	sockets, subscribers, rounds, seconds int
+	sockets, subscribers, devices, recipients, rounds, seconds int
 
 	databaseURL string
 	out         *tabwriter.Writer

@@ -20,6 +20,8 @@ import (
 	"belfry/graph"
 	"belfry/inbox"
 	"belfry/live"
+	"belfry/push"
+	"belfry/push/expo"
 	"belfry/resolvers"
 	"belfry/storage"
 	"belfry/transport"
@@ -49,8 +51,10 @@ func openDatabase(ctx context.Context) (*database, error) {
 
 // The environment of a measured process.
 const (
-	databaseVariable = "BENCH_DATABASE_URL"
-	natsVariable     = "BENCH_NATS_URL"
+	databaseVariable  = "BENCH_DATABASE_URL"
+	natsVariable      = "BENCH_NATS_URL"
+	expoVariable      = "BENCH_EXPO_URL"
+	expoLimitVariable = "BENCH_EXPO_LIMIT" // messages a second; negative for none
 )
 
 // serve is the process that is measured: Belfry's API at /graphql, the same schema behind gqlgen's own
@@ -72,7 +76,8 @@ func serve(ctx context.Context) error {
 		ReadBadges: store.Badges, ReadFeeds: resolvers.ReadFeedStates(store), Broker: broker, Logger: logger,
 	})
 	go hub.Run(ctx)
-	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(store, hub, func() {})})
+	wakePush := startPush(ctx, store, logger)
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(store, hub, wakePush)})
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", withCaller(transport.New(ctx, schema, transport.Config{
 		Logger: logger, PrepareResponse: resolvers.WithLoaders, Authenticate: authenticate,
@@ -96,6 +101,24 @@ func serve(ctx context.Context) error {
 	}()
 	_ = server.Serve(listener)
 	return nil
+}
+
+// startPush runs a worker against the simulator that the environment names, if it does. It returns how to
+// wake it.
+func startPush(ctx context.Context, store *storage.Store, logger *slog.Logger) func() {
+	url := os.Getenv(expoVariable)
+	if url == "" {
+		return func() {}
+	}
+	limit, _ := strconv.Atoi(os.Getenv(expoLimitVariable))
+	worker := push.NewWorker(push.Config{
+		Store: store, Logger: logger, ReceiptInterval: receiptInterval,
+		Senders: map[inbox.Provider]push.Sender{
+			inbox.ProviderExpo: expo.New(expo.Config{BaseURL: url, Limit: limit, Logger: logger}),
+		},
+	})
+	go worker.Run(ctx)
+	return worker.Wake
 }
 
 func authenticate(_ context.Context, token string) (inbox.Caller, error) {
