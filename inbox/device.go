@@ -50,9 +50,6 @@ type Device struct {
 	DisabledReason *string
 }
 
-// Cursor returns the device's place in every list that holds it.
-func (d *Device) Cursor() Cursor { return Cursor{d.CreatedAt, d.ID} }
-
 // Enabled reports whether the device gets pushes.
 func (d *Device) Enabled() bool { return d.DisabledAt == nil }
 

@@ -15,7 +15,7 @@ import (
 // Most of a crowd's notifications are in one state, and few of them, spread over all, in each of two others.
 // One user has a million. The others have fewer, which saves time and makes the indexes no less deep.
 const (
-	few     = 30
+	few     = 10
 	million = 1_000_000
 	others  = 50_000
 )
@@ -27,8 +27,8 @@ type crowd struct {
 }
 
 var (
-	unreadCrowd   = crowd{"unread", million}
-	readCrowd     = crowd{"read", others}
+	unreadCrowd   = crowd{"unread", others}
+	readCrowd     = crowd{"read", million}
 	archivedCrowd = crowd{"archived", others}
 	mixedCrowd    = crowd{"mixed", others}
 )

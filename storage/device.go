@@ -20,13 +20,14 @@ const MaxDevices = 100
 // installation would show each push twice. The insert moves a token that another user has, as a device of
 // another id, so that the old one's id leads nowhere.
 const registerDeviceSQL = `-- name: RegisterDevice
-WITH replaced AS (
-  UPDATE devices d SET disabled_at = clock_timestamp(), disabled_reason = 'Replaced'
+WITH room AS (
+  SELECT WHERE EXISTS (SELECT FROM devices WHERE token_hash = $5 AND user_id = $1)
+     OR (SELECT count(*) FROM devices WHERE user_id = $1) < $9
+), replaced AS (
+  UPDATE devices d SET disabled_at = clock_timestamp(), disabled_reason = 'Replaced' FROM room
   WHERE d.user_id = $1 AND d.provider = $3 AND d.installation_id = $7 AND d.token_hash <> $5 AND d.disabled_at IS NULL)
 INSERT INTO devices AS d (user_id, id, provider, token, token_hash, platform, installation_id, name)
-SELECT $1, $2, $3, $4, $5, $6, $7, $8
-WHERE EXISTS (SELECT FROM devices WHERE token_hash = $5 AND user_id = $1)
-   OR (SELECT count(*) FROM devices WHERE user_id = $1) < $9
+SELECT $1, $2, $3, $4, $5, $6, $7, $8 FROM room
 ON CONFLICT (token_hash) DO UPDATE SET
   user_id = excluded.user_id,
   id = CASE WHEN d.user_id = excluded.user_id THEN d.id ELSE excluded.id END,

@@ -33,7 +33,8 @@ type Delivery struct {
 // row that is failed later, not one that is sent again.
 const claimDeliveriesSQL = `-- name: ClaimDeliveries
 WITH claimed AS (
-  UPDATE push_deliveries p SET state = 'sending', leased_until = clock_timestamp() + $2::interval
+  UPDATE push_deliveries p SET state = 'sending', leased_until = clock_timestamp() + $2::interval,
+    error = NULL, detail = NULL -- of the try before, where it was queued again
   WHERE p.id = ANY (ARRAY(
     SELECT id FROM push_deliveries
     WHERE state = 'queued' AND provider = $1 AND due_at <= clock_timestamp()

@@ -4,6 +4,21 @@
 // Endpoints come from clients, so a message goes only to hosts on a list, by https, to addresses on the
 // public internet, and follows no redirect.
 //
+// What may have been taken is never sent again:
+//
+//	200, 201, 202                        Delivered  push services give no receipts
+//	404, 410                             Failed     gone; the device is disabled
+//	no subscription                      Failed     invalid_token; the device is disabled
+//	400, 401, 403                        Failed     bad_request, credentials_rejected; an alarm in the log
+//	413                                  Failed     payload_too_large
+//	429                                  Requeued   rate_limited, after Retry-After
+//	any other status, 3xx and 5xx        Failed     http_ and the status
+//	no connection came about             Requeued   not_connected
+//	no answer, or none that makes sense  Failed     timeout, connection_lost
+//	ctx ended before, or during          Requeued   canceled; Failed where a connection was there
+//	a host that is not on the list       Failed     host_not_allowed; the list may be put right
+//	an address that is not public        Failed     address_not_allowed; an alarm in the log
+//
 // There is no Topic header, by which a service replaces a message that waits: none is sent twice, and
 // Google keeps four topics a browser and drops the rest of what waits.
 package webpush
@@ -181,7 +196,7 @@ func broken(ctx context.Context, err error, connected bool) outcome {
 	case ctx.Err() != nil:
 		return requeued(code, 0)
 	default:
-		return requeued(codeUnreachable, retryUnreachable).because(err.Error())
+		return requeued(codeNotConnected, retryNotConnected).because(err.Error())
 	}
 }
 

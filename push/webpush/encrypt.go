@@ -18,8 +18,9 @@ const (
 	// size as well: a message is one record (RFC 8291, section 4).
 	maxBody = 4096
 	saltLen = 16
+	keyLen  = 65
 	// overhead is what encryption adds: salt, record size, the key with its length, a delimiter and the tag.
-	overhead = saltLen + 4 + 1 + 65 + 1 + 16
+	overhead = saltLen + 4 + 1 + keyLen + 1 + 16
 	// maxPlaintext is the most that one message holds, in bytes.
 	maxPlaintext = maxBody - overhead
 	// padTo is the step in which messages grow, so that a push service learns little from their size.
@@ -47,12 +48,11 @@ func seal(plaintext []byte, padded int, to inbox.Subscription, key *ecdh.Private
 	if err != nil {
 		return nil, fmt.Errorf("encrypt: %w", err)
 	}
-	public := key.PublicKey().Bytes()
 	body := make([]byte, 0, overhead+padded)
 	body = append(body, salt[:]...)
 	body = binary.BigEndian.AppendUint32(body, maxBody)
-	body = append(body, byte(len(public)))
-	body = append(body, public...)
+	body = append(body, keyLen)
+	body = append(body, key.PublicKey().Bytes()...)
 
 	record := make([]byte, padded+1)
 	// The delimiter of the last record; what follows is zero.

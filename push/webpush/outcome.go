@@ -12,30 +12,28 @@ import (
 	"belfry/push"
 )
 
-// The codes of a Result's Error.
+// The codes of a Result's Error. A status without a code of its own is http_ and its number.
 const (
-	codeGone        = "gone"                 // 404, 410: the browser has unsubscribed
-	codeRequest     = "bad-request"          // 400: among others Apple's VapidPkHashMismatch
-	codeCredentials = "credentials-rejected" //nolint:gosec // 401, 403: the VAPID keys or subject are not the subscription's
-	codeTooLarge    = "payload-too-large"    // 413, and what does not fit at all
-	codeRate        = "rate-limited"         // 429
-	codeServer      = "server-error"         // 5xx
-	codeStatus      = "unexpected-status"    // any other, redirects among them
-	codeTimeout     = "timeout"              // connected, and no answer in time
-	codeConnection  = "connection-lost"      // connected, and no answer that makes sense
-	codeUnreachable = "unreachable"          // not connected
-	codeCanceled    = "canceled"             // Belfry is stopping
-	codeHost        = "host-not-allowed"     // not on the list
-	codeAddress     = "address-not-allowed"  // not on the public internet
-	codeToken       = "invalid-token"        // no subscription
-	codeInternal    = "internal"
+	codeAddress      = "address_not_allowed" // the host's, not on the public internet
+	codeCanceled     = "canceled"
+	codeConnection   = "connection_lost"
+	codeCredentials  = "credentials_rejected" //nolint:gosec // A code.
+	codeGone         = "gone"
+	codeHost         = "host_not_allowed"
+	codeInternal     = "internal"
+	codeNotConnected = "not_connected"
+	codeRate         = "rate_limited"
+	codeRequest      = "bad_request"
+	codeTimeout      = "timeout"
+	codeToken        = "invalid_token"
+	codeTooLarge     = "payload_too_large"
 )
 
 // How long to wait where nobody says, and at the most.
 const (
-	retryUnreachable = time.Minute
-	retryDefault     = time.Minute
-	retryMost        = 24 * time.Hour
+	retryNotConnected = time.Minute
+	retryDefault      = time.Minute
+	retryMost         = 24 * time.Hour
 )
 
 // maxDetail is the longest Detail, in bytes.
@@ -77,23 +75,21 @@ func isTaken(status int) bool {
 // refused says what became of a message from an answer that is not isTaken.
 func refused(res *http.Response, text string, now time.Time) outcome {
 	var o outcome
-	switch status := res.StatusCode; {
-	case status == http.StatusNotFound || status == http.StatusGone:
+	switch res.StatusCode {
+	case http.StatusNotFound, http.StatusGone:
 		o = disabled(codeGone)
-	case status == http.StatusBadRequest:
+	case http.StatusBadRequest:
 		o = failed(codeRequest)
 	// Were these to disable, one wrong key would end every device.
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+	case http.StatusUnauthorized, http.StatusForbidden:
 		o = failed(codeCredentials)
-	case status == http.StatusRequestEntityTooLarge:
+	case http.StatusRequestEntityTooLarge:
 		o = failed(codeTooLarge)
-	case status == http.StatusTooManyRequests:
+	case http.StatusTooManyRequests:
 		o = requeued(codeRate, retryAfter(res.Header.Get("Retry-After"), now))
-	// A gateway that gives up says nothing of what stands behind it, not even with a Retry-After.
-	case status >= http.StatusInternalServerError:
-		o = failed(codeServer)
+	// A gateway that gives up with 5xx says nothing of what stands behind it, not even by a Retry-After.
 	default:
-		o = failed(codeStatus)
+		o = failed("http_" + strconv.Itoa(res.StatusCode))
 	}
 	o.status = res.StatusCode
 	return o.because(fmt.Sprintf("%d %s", res.StatusCode, text))

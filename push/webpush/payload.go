@@ -46,7 +46,8 @@ func encode(m *push.Message, limit int) ([]byte, bool) {
 		Title: m.Title, Body: m.Body, URL: m.URL, NotificationID: m.NotificationID,
 		Badge: m.Badge, Kind: m.Kind, Category: m.Category,
 	}
-	if json.Valid(m.Data) {
+	// Raw JSON is written as it is, and a browser takes no broken UTF-8.
+	if json.Valid(m.Data) && utf8.Valid(m.Data) {
 		p.Data = m.Data
 	}
 	shrinks := []func(){
@@ -72,7 +73,7 @@ func encode(m *push.Message, limit int) ([]byte, bool) {
 func (p *payload) shorten(text *string, least, limit int) {
 	whole := *text
 	// The first length that is too long; escapes make it hard to tell from the sizes alone.
-	n := sort.Search(len(whole), func(n int) bool {
+	n := sort.Search(min(len(whole), limit), func(n int) bool {
 		*text = cut(whole, n)
 		return len(p.json()) > limit
 	})

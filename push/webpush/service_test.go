@@ -84,6 +84,13 @@ func status(code int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
+// silence answers nothing until the client has hung up, nor then: a client that is just hanging up would
+// still hear it.
+func silence(_ http.ResponseWriter, r *http.Request) {
+	<-r.Context().Done()
+	panic(http.ErrAbortHandler)
+}
+
 func (s *service) receive(r *http.Request) error {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
