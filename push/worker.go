@@ -31,6 +31,9 @@ type Config struct {
 	ReceiptInterval time.Duration
 	// GiveUpAfter is how long after a send its receipt is unknown for good. Default 24 h.
 	GiveUpAfter time.Duration
+	// QueueFor is how long a push may wait to be sent, again after each refusal too. Default 4 h: what is
+	// older is no news.
+	QueueFor time.Duration
 	// KeepLedger is how long settled deliveries are kept. Default 90 days.
 	KeepLedger time.Duration
 }
@@ -64,6 +67,7 @@ func NewWorker(cfg Config) *Worker {
 	}{
 		{&cfg.PollInterval, time.Second}, {&cfg.SendTimeout, 30 * time.Second}, {&cfg.Lease, 2 * time.Minute},
 		{&cfg.ReceiptInterval, 15 * time.Minute}, {&cfg.GiveUpAfter, 24 * time.Hour}, {&cfg.KeepLedger, 90 * 24 * time.Hour},
+		{&cfg.QueueFor, 4 * time.Hour},
 	} {
 		if *d.value == 0 {
 			*d.value = d.standard
@@ -185,6 +189,8 @@ func (w *Worker) sendBatch(ctx context.Context, sender Sender, claimed []storage
 			reports = append(reports, failed(d.ID, "notification deleted"))
 		case d.Token == "":
 			reports = append(reports, failed(d.ID, "device gone"))
+		case d.Age > w.cfg.QueueFor:
+			reports = append(reports, failed(d.ID, "expired"))
 		default:
 			messages, sent = append(messages, messageOf(d)), append(sent, d)
 		}

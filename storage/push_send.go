@@ -16,6 +16,8 @@ type Delivery struct {
 	ID       inbox.UUID
 	UserID   string
 	Position inbox.Cursor
+	// Age is how long ago it was planned.
+	Age time.Duration
 	// Token is "" where the device is gone or switched off meanwhile: then there is nothing to send.
 	Token    string
 	Platform string
@@ -39,8 +41,8 @@ WITH claimed AS (
     SELECT id FROM push_deliveries
     WHERE state = 'queued' AND provider = $1 AND due_at <= clock_timestamp()
     ORDER BY due_at LIMIT 100 FOR UPDATE SKIP LOCKED))
-  RETURNING p.id, p.user_id, p.notification_at, p.notification_id, p.device_id)
-SELECT c.id, c.user_id, c.notification_at, c.notification_id,
+  RETURNING p.id, p.user_id, p.notification_at, p.notification_id, p.device_id, p.created_at)
+SELECT c.id, c.user_id, c.notification_at, c.notification_id, clock_timestamp() - c.created_at,
   coalesce(d.token, ''), coalesce(d.platform, ''), n.id IS NULL,
   coalesce(n.kind, ''), coalesce(n.category, ''), coalesce(n.title, ''), n.body, n.url, n.data,
   ` + unreadCount + `
@@ -62,7 +64,7 @@ func (s *Store) ClaimDeliveries(ctx context.Context, provider inbox.Provider, le
 	claimed, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Delivery, error) {
 		var d Delivery
 		err := row.Scan((*[16]byte)(&d.ID), &d.UserID, &d.Position.CreatedAt, (*[16]byte)(&d.Position.ID),
-			&d.Token, &d.Platform, &d.IsGone, &d.Kind, &d.Category, &d.Title, &d.Body, &d.URL, &d.Data, &d.Badge)
+			&d.Age, &d.Token, &d.Platform, &d.IsGone, &d.Kind, &d.Category, &d.Title, &d.Body, &d.URL, &d.Data, &d.Badge)
 		return d, err
 	})
 	return claimed, fault("claim deliveries", err)

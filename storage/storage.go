@@ -55,6 +55,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if _, ok := pc.ConnConfig.RuntimeParams["application_name"]; !ok {
 		pc.ConnConfig.RuntimeParams["application_name"] = "belfry"
 	}
+	setStatementTimeout(pc.ConnConfig)
 	pc.ConnConfig.Tracer = cfg.Tracer
 	pc.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		cfg.Logger.Debug("postgres notice", "severity", n.Severity, "sqlstate", n.Code)
@@ -72,6 +73,19 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return nil, fmt.Errorf("database pool: %w", err)
 	}
 	return &Store{pool: pool, listen: listen, logger: cfg.Logger}, nil
+}
+
+// statementTimeout is when Postgres itself ends a statement, in case nobody is there any more to cancel it.
+// It is longer than what an operation may take.
+const statementTimeout = "40s"
+
+// setStatementTimeout leaves alone what the URL says, and connections to a pooler, which would refuse the
+// parameter: there the role has to have it.
+func setStatementTimeout(cc *pgx.ConnConfig) {
+	_, isSet := cc.RuntimeParams["statement_timeout"]
+	if !isSet && cc.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
+		cc.RuntimeParams["statement_timeout"] = statementTimeout
+	}
 }
 
 // useUTC makes instants come back in UTC instead of the process's zone.
