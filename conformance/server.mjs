@@ -1,6 +1,7 @@
 // A Belfry to test against. As a program, `node server.mjs ARGS` starts one, runs `node ARGS` with its
 // address in the environment, and stops it again.
 import { execFileSync, spawn } from 'node:child_process';
+import { createHmac, randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { chmod, mkdtemp, open, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -12,7 +13,8 @@ const patience = 60_000; // ms, for what has to come on a busy machine too
 
 /**
  * Builds and starts a Belfry with an empty database of its own.
- * `stop` ends it as an operator would, and throws unless it has stopped in good order.
+ * `stop` ends it as an operator would, and throws unless it has stopped in good order. `end` ends the process alone,
+ * by a signal; `start` then has another one serve the same data at the same address.
  */
 export async function startBelfry() {
   // Below the directories that the user who runs Postgres may enter; mkdtemp itself lets in its owner alone.
@@ -20,17 +22,22 @@ export async function startBelfry() {
   await chmod(dir, 0o755);
   const remove = () => rm(dir, { recursive: true, force: true });
   try {
-    const binary = process.env.BELFRY_BINARY ?? build(dir);
-    const log = join(dir, 'log');
-    const { child, greeting } = await launch(binary, dir, log);
+    const secret = randomBytes(32).toString('hex');
+    const setup = { binary: process.env.BELFRY_BINARY ?? build(dir), dir, log: join(dir, 'log'), secret };
+    let running = await launch(setup, '127.0.0.1:0');
+    const { url, tokens } = parse(running.greeting);
+    const end = (signal = 'SIGTERM') => terminate(running.child, signal);
+    const start = async () => {
+      running = await launch(setup, new URL(url).host);
+    };
     const stop = async () => {
       try {
-        await terminate(child);
+        await end();
       } finally {
         await remove();
       }
     };
-    return { ...parse(greeting), binary, log, stop };
+    return { url, tokens, secret, binary: setup.binary, log: setup.log, stop, end, start };
   } catch (err) {
     await remove();
     throw err;
@@ -45,10 +52,12 @@ function build(dir) {
 }
 
 /** Starts the program and waits for all that it has to say to a newcomer. */
-async function launch(binary, dir, logPath) {
-  const log = await open(logPath, 'w');
-  const args = ['dev', '--no-demo', '--listen', '127.0.0.1:0', '--data', join(dir, 'data')];
-  const child = spawn(binary, args, { stdio: ['ignore', 'pipe', log.fd] });
+async function launch({ binary, dir, log: logPath, secret }, address) {
+  const log = await open(logPath, 'a');
+  // At this level the log has a line for each request.
+  const args = ['dev', '--no-demo', '--listen', address, '--data', join(dir, 'data'), '--log-level', 'debug'];
+  const env = { ...process.env, BELFRY_JWT_SECRET: secret };
+  const child = spawn(binary, args, { stdio: ['ignore', 'pipe', log.fd], env });
   await log.close();
   const exited = new Promise((resolve) => child.once('exit', resolve));
   let greeting = '';
@@ -72,21 +81,44 @@ function parse(greeting) {
   return { url, tokens };
 }
 
-async function terminate(child) {
+async function terminate(child, signal) {
   if (child.exitCode !== null || child.signalCode !== null) throw new Error('belfry has ended by itself');
   const exited = new Promise((resolve) => child.once('exit', resolve));
-  child.kill('SIGTERM');
+  child.kill(signal);
   const code = await Promise.race([exited, delay(patience, 'none yet', { ref: false })]);
-  if (code === 0) return;
+  if (code === 0 || child.signalCode === 'SIGKILL') return;
   child.kill('SIGKILL');
   throw new Error(`belfry was told to stop: exit code ${code}`);
 }
 
-/** The address, tokens and log of the Belfry that was started for this run. */
+/** The address, tokens, secret and log of the Belfry that was started for this run. */
 export function belfry() {
   const { BELFRY_CONFORMANCE: running } = process.env;
   if (!running) throw new Error('run `npm test`, or `node server.mjs --test FILE`');
   return JSON.parse(running);
+}
+
+/** A token of a user, good for some seconds. */
+export function sign(user, seconds = 3600, secret = belfry().secret) {
+  const encode = (value) => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const exp = Math.floor(Date.now() / 1000) + seconds;
+  const content = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ sub: user, exp })}`;
+  return `${content}.${createHmac('sha256', secret).update(content).digest('base64url')}`;
+}
+
+/** Someone whose inbox is empty. */
+export function newcomer() {
+  const user = `user-${crypto.randomUUID()}`;
+  return { user, token: sign(user) };
+}
+
+/** Resolves when a condition holds, and rejects when it does not in time. */
+export async function until(condition, describe = String(condition), within = 15_000) {
+  const deadline = Date.now() + within;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`not within ${within} ms: ${describe}`);
+    await delay(10);
+  }
 }
 
 /** Sends an operation as plain JSON and returns its data. */
@@ -102,15 +134,17 @@ export async function ask(token, query, variables, url = belfry().url) {
 }
 
 /** Tells users something, and returns the number of new notifications. */
-export async function dispatch(recipients, url, token = belfry().tokens['demo-backend']) {
-  const input = { runId: crypto.randomUUID(), kind: 'test', category: 'tests', title: 'Something happened', recipients };
+export async function dispatch(recipients, { url, token = belfry().tokens['demo-backend'], ...event } = {}) {
+  const runId = crypto.randomUUID();
+  const input = { runId, kind: 'test', category: 'tests', title: 'Something happened', recipients, ...event };
   const query = 'mutation ($input: DispatchInput!) { dispatch(input: $input) { createdCount userErrors { message } } }';
   return (await ask(token, query, { input }, url)).dispatch.createdCount;
 }
 
 async function main(args) {
   const { stop, ...running } = await startBelfry();
-  const env = { ...process.env, BELFRY_CONFORMANCE: JSON.stringify(running) };
+  // A test that needs a Belfry of its own need not build it again.
+  const env = { ...process.env, BELFRY_BINARY: running.binary, BELFRY_CONFORMANCE: JSON.stringify(running) };
   const cwd = fileURLToPath(new URL('.', import.meta.url));
   const tests = spawn(process.execPath, args, { stdio: 'inherit', env, cwd });
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => tests.kill(signal));

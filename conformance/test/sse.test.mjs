@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { EventSource } from 'eventsource';
 import { createClient } from 'graphql-sse';
 
-import { ask, belfry, dispatch, startBelfry } from '../server.mjs';
+import { ask, belfry, dispatch, startBelfry, until } from '../server.mjs';
 
 const { url, tokens, log } = belfry();
 const badgeChanged = 'subscription { badgeChanged { user { id unreadCount } } }';
@@ -26,11 +26,6 @@ async function collect(results) {
 }
 
 const count = (result) => result.data.badgeChanged.user.unreadCount;
-
-/** Resolves when a condition holds; the test's timeout is what ends it otherwise. */
-async function until(condition) {
-  while (!(await condition())) await delay(20);
-}
 
 test('a query', async (t) => {
   const { viewer } = await ask(tokens.ada, unread);
@@ -151,7 +146,6 @@ test('EventSource: no mutation, and nothing for pages of other origins', { timeo
 });
 
 test('a server that stops has its clients connect anew', { timeout: 60_000 }, async (t) => {
-  process.env.BELFRY_BINARY = belfry().binary;
   const other = await startBelfry();
   const options = { url: other.url, retryAttempts: 1, retry: async () => {} };
   const connections = [];
