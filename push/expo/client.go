@@ -108,6 +108,9 @@ func New(config Config) *Client {
 	}
 }
 
+// newTransport makes what carries requests. A request on a connection that is dead has failed for good, since
+// nobody knows; so connections are closed before Expo closes them, and those of HTTP/2 asked for a sign of
+// life.
 func newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -117,8 +120,9 @@ func newTransport() *http.Transport {
 		MaxIdleConns:        maxRequests,
 		MaxIdleConnsPerHost: maxRequests,
 		MaxConnsPerHost:     maxRequests,
-		IdleConnTimeout:     90 * time.Second,
+		IdleConnTimeout:     30 * time.Second,
 		TLSHandshakeTimeout: 10 * time.Second,
+		HTTP2:               &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
 	}
 }
 

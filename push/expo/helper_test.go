@@ -12,14 +12,10 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"testing"
-	"time"
 
 	"belfry/push"
 	"belfry/push/expo"
 )
-
-// patience bounds every wait of these tests for what has to come, on a busy machine too.
-const patience = 30 * time.Second
 
 // message is a push whose token is ExponentPushToken[name].
 func message(name string) push.Message {

@@ -50,8 +50,8 @@ func (p part) settle(r push.Result) {
 	}
 }
 
-// Send implements push.Sender. It is over within twice the configured timeout: whatever could not be begun
-// within the first is Requeued. More messages than MaxBatch go out in several requests, one after another.
+// Send implements push.Sender. It is over within twice the configured timeout: what could not begin within
+// the first is Requeued. More messages than MaxBatch go out in several requests, one after another.
 func (c *Client) Send(ctx context.Context, messages []push.Message) []push.Result {
 	results := make([]push.Result, len(messages))
 	var all part
@@ -62,13 +62,22 @@ func (c *Client) Send(ctx context.Context, messages []push.Message) []push.Resul
 			results[i] = push.Result{Verdict: push.Failed, Error: codeMessageTooBig, Detail: "more than 4,096 bytes"}
 		}
 	}
-	begin, cancel := context.WithTimeout(ctx, c.config.Timeout)
+	begin, cancel := context.WithTimeout(ctx, c.beginWithin(ctx))
 	defer cancel()
 	for from := 0; from < len(all.messages); from += maxBatch {
 		job := &job{Client: c, ctx: ctx, begin: begin, left: maxParts}
 		job.send(all.slice(from, min(from+maxBatch, len(all.messages))), true)
 	}
 	return results
+}
+
+// beginWithin is how long requests may begin: half of the time there is at most, since one that begins with
+// no time left for its answer would fail of something that only the wait was to blame for.
+func (c *Client) beginWithin(ctx context.Context) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return min(c.config.Timeout, time.Until(deadline)/2)
+	}
+	return c.config.Timeout
 }
 
 // job is the sending of one batch.
@@ -197,7 +206,7 @@ func (j *job) lost(err error, answer response) push.Result {
 	switch {
 	case errors.Is(err, errNotConnected):
 		return push.Result{Verdict: push.Requeued, Error: errNotSent, RetryAfter: reconnectAfter}
-	case j.ctx.Err() != nil:
+	case errors.Is(j.ctx.Err(), context.Canceled):
 		r.Error = errCanceled
 	case isTimeout && timeout.Timeout():
 		r.Error = errTimeout

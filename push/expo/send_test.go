@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ const (
 // Answers to a request as a whole, as they were seen in the wild.
 func TestSendWhole(t *testing.T) {
 	t.Parallel()
+	failed := func(code string) push.Result { return push.Result{Verdict: push.Failed, Error: code} }
 	tests := []struct {
 		name     string
 		status   int
@@ -34,48 +36,45 @@ func TestSendWhole(t *testing.T) {
 	}{
 		{"429", 429, tooMany, push.Result{Verdict: push.Requeued, Error: "TOO_MANY_REQUESTS", RetryAfter: time.Second}, 1},
 		{"429 of a proxy", 429, htmlPage, push.Result{Verdict: push.Requeued, Error: "http_429", RetryAfter: time.Second}, 1},
-		{"401", 401, `{"error":"invalid_token","error_description":"The bearer token is invalid"}`, push.Result{Error: "invalid_token"}, 1},
-		{"401 without a body", 401, ``, push.Result{Error: "http_401"}, 1},
-		{"403", 403, `{"errors":[{"code":"UNAUTHORIZED","message":"no"}]}`, push.Result{Error: "UNAUTHORIZED"}, 1},
-		{"400 unauthorized", 400, `{"errors":[{"code":"UNAUTHORIZED","message":"no"}]}`, push.Result{Error: "UNAUTHORIZED"}, 1},
-		{"404", 404, `not found`, push.Result{Error: "http_404"}, 1},
-		{"307", 307, ``, push.Result{Error: "http_307"}, 1},
-		{"204", 204, ``, push.Result{Error: "http_204"}, 1},
-		{"500", 500, internalError, push.Result{Error: "INTERNAL_SERVER_ERROR"}, 1},
-		{"502 HTML", 502, htmlPage, push.Result{Error: "http_502"}, 1},
-		{"503 HTML", 503, htmlPage, push.Result{Error: "http_503"}, 1},
-		{"504 HTML", 504, htmlPage, push.Result{Error: "http_504"}, 1},
-		{"503 with a code of 429", 503, tooMany, push.Result{Error: "TOO_MANY_REQUESTS"}, 1},
-		{"200 HTML", 200, htmlPage, push.Result{Error: "bad_response"}, 1},
-		{"200 errors", 200, internalError, push.Result{Error: "INTERNAL_SERVER_ERROR"}, 1},
-		{"200 errors that could be retried", 200, tooMany, push.Result{Error: "TOO_MANY_REQUESTS"}, 1},
-		{"200 errors and data", 200, `{"data":[{"status":"ok","id":"1"},{"status":"ok","id":"2"}],"errors":[{"code":"X"}]}`, push.Result{Error: "X"}, 1},
-		{"200 errors without a code", 200, `{"errors":[{"message":"You can send a maximum of 100 notifications per request (received 115); divide your requests."}]}`, push.Result{Error: "no_code"}, 1},
-		{"200 errors of another type", 200, `{"errors":"oops"}`, push.Result{Error: "no_code"}, 1},
-		{"200 a code of another type", 200, `{"errors":[{"code":7}]}`, push.Result{Error: "no_code"}, 1},
-		{"empty", 200, ``, push.Result{Error: "bad_response"}, 1},
-		{"half", 200, `{"data":[{"status":"ok","id":"0`, push.Result{Error: "bad_response"}, 1},
-		{"no data", 200, `{}`, push.Result{Error: "bad_response"}, 1},
-		{"data null", 200, `{"data":null}`, push.Result{Error: "bad_response"}, 1},
-		{"data a map", 200, `{"data":{"0":{"status":"ok"}}}`, push.Result{Error: "bad_response"}, 1},
-		{"an array", 200, `[{"status":"ok","id":"1"},{"status":"ok","id":"2"}]`, push.Result{Error: "bad_response"}, 1},
-		{"one too few", 200, `{"data":[{"status":"ok","id":"1"}]}`, push.Result{Error: "ticket_mismatch"}, 1},
-		{"one too many", 200, `{"data":[{"status":"ok"},{"status":"ok"},{"status":"ok"}]}`, push.Result{Error: "ticket_mismatch"}, 1},
-		{"none", 200, `{"data":[]}`, push.Result{Error: "ticket_mismatch"}, 1},
-		{"longer than is read", 200, `{"data":["` + strings.Repeat("x", 1<<20) + `"]}`, push.Result{Error: "bad_response"}, 1},
-		{"400 of both, then of each", 400, `{"errors":[{"code":"VALIDATION_ERROR","message":"m"}]}`, push.Result{Error: "VALIDATION_ERROR"}, 3},
-		{"400 HTML", 400, htmlPage, push.Result{Error: "http_400"}, 3},
-		{"413", 413, htmlPage, push.Result{Error: "http_413"}, 3},
-		{"too many for Expo", 400, `{"errors":[{"code":"PUSH_TOO_MANY_NOTIFICATIONS","message":"m"}]}`, push.Result{Error: "PUSH_TOO_MANY_NOTIFICATIONS"}, 3},
+		{"401", 401, `{"error":"invalid_token","error_description":"The bearer token is invalid"}`, failed("invalid_token"), 1},
+		{"401 without a body", 401, ``, failed("http_401"), 1},
+		{"403", 403, `{"errors":[{"code":"UNAUTHORIZED","message":"no"}]}`, failed("UNAUTHORIZED"), 1},
+		{"400 unauthorized", 400, `{"errors":[{"code":"UNAUTHORIZED","message":"no"}]}`, failed("UNAUTHORIZED"), 1},
+		{"404", 404, `not found`, failed("http_404"), 1},
+		{"307", 307, ``, failed("http_307"), 1},
+		{"204", 204, ``, failed("http_204"), 1},
+		{"500", 500, internalError, failed("INTERNAL_SERVER_ERROR"), 1},
+		{"502 HTML", 502, htmlPage, failed("http_502"), 1},
+		{"503 HTML", 503, htmlPage, failed("http_503"), 1},
+		{"504 HTML", 504, htmlPage, failed("http_504"), 1},
+		{"503 with a code of 429", 503, tooMany, failed("TOO_MANY_REQUESTS"), 1},
+		{"200 HTML", 200, htmlPage, failed("bad_response"), 1},
+		{"200 errors", 200, internalError, failed("INTERNAL_SERVER_ERROR"), 1},
+		{"200 errors that could be retried", 200, tooMany, failed("TOO_MANY_REQUESTS"), 1},
+		{"200 errors and data", 200, `{"data":[{"status":"ok","id":"1"},{"status":"ok","id":"2"}],"errors":[{"code":"X"}]}`, failed("X"), 1},
+		{"200 errors without a code", 200, `{"errors":[{"message":"You can send a maximum of 100 notifications per request (received 115); divide your requests."}]}`, failed("no_code"), 1},
+		{"200 errors of another type", 200, `{"errors":"oops"}`, failed("no_code"), 1},
+		{"200 a code of another type", 200, `{"errors":[{"code":7}]}`, failed("no_code"), 1},
+		{"empty", 200, ``, failed("bad_response"), 1},
+		{"half", 200, `{"data":[{"status":"ok","id":"0`, failed("bad_response"), 1},
+		{"no data", 200, `{}`, failed("bad_response"), 1},
+		{"data null", 200, `{"data":null}`, failed("bad_response"), 1},
+		{"data a map", 200, `{"data":{"0":{"status":"ok"}}}`, failed("bad_response"), 1},
+		{"an array", 200, `[{"status":"ok","id":"1"},{"status":"ok","id":"2"}]`, failed("bad_response"), 1},
+		{"one too few", 200, `{"data":[{"status":"ok","id":"1"}]}`, failed("ticket_mismatch"), 1},
+		{"one too many", 200, `{"data":[{"status":"ok"},{"status":"ok"},{"status":"ok"}]}`, failed("ticket_mismatch"), 1},
+		{"none", 200, `{"data":[]}`, failed("ticket_mismatch"), 1},
+		{"longer than is read", 200, `{"data":["` + strings.Repeat("x", 1<<20) + `"]}`, failed("bad_response"), 1},
+		{"400 of both, then of each", 400, `{"errors":[{"code":"VALIDATION_ERROR","message":"m"}]}`, failed("VALIDATION_ERROR"), 3},
+		{"400 HTML", 400, htmlPage, failed("http_400"), 3},
+		{"413", 413, htmlPage, failed("http_413"), 3},
+		{"too many for Expo", 400, `{"errors":[{"code":"PUSH_TOO_MANY_NOTIFICATIONS","message":"m"}]}`, failed("PUSH_TOO_MANY_NOTIFICATIONS"), 3},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			client, rec := serve(t, answer(tt.status, tt.body))
 			results := client.Send(t.Context(), messages(2))
-			if tt.want.Verdict == push.Sent {
-				tt.want.Verdict = push.Failed
-			}
 			for i, got := range results {
 				if head := tt.body[:min(len(tt.body), 20)]; !strings.HasPrefix(got.Detail, head) || len(got.Detail) > 1000 {
 					t.Errorf("detail %q, want one that begins with %q", got.Detail, head)
@@ -214,10 +213,13 @@ func TestSendNotConnected(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	plain, _ := serve(t, answer(200, ""))
-	_ = plain
+	plain := httptest.NewUnstartedServer(answer(200, ""))
+	plain.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+	plain.Start()
+	defer plain.Close()
 	for name, base := range map[string]string{
 		"refused": "http://" + closed, "no such host": "http://nowhere.invalid", "no URL": "http://[::1", "scheme": "gopher://x",
+		"no TLS": strings.Replace(plain.URL, "http:", "https:", 1),
 	} {
 		client := expo.New(expo.Config{BaseURL: base})
 		got := first(t, client.Send(t.Context(), messages(1)))

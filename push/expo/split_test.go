@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"belfry/push"
-	"belfry/push/exposim"
 	"belfry/push/expo"
+	"belfry/push/exposim"
 )
 
 func taken(r push.Result) bool { return r.Verdict == push.Sent }

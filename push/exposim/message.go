@@ -68,30 +68,30 @@ func isToken(s string) bool {
 // check returns what is wrong with a message.
 func (m *message) check() error {
 	if m.To.tokens == nil {
-		return errors.New(`"to" is required.`)
+		return errors.New(`"to" is required`)
 	}
 	for _, token := range m.To.tokens {
 		if !isToken(token) {
-			return errors.New(`"to" must be a valid Expo push token.`)
+			return errors.New(`"to" must be a valid Expo push token`)
 		}
 	}
 	if data := bytes.TrimSpace(m.Data); len(data) > 0 && data[0] != '{' && string(data) != "null" {
-		return errors.New(`"data" must be an object.`)
+		return errors.New(`"data" must be an object`)
 	}
 	if sound := bytes.TrimSpace(m.Sound); len(sound) > 0 && !slices.Contains([]byte(`"{n`), sound[0]) {
-		return errors.New(`"sound" must be a string, an object or null.`)
+		return errors.New(`"sound" must be a string, an object or null`)
 	}
 	if !slices.Contains([]string{"", "default", "normal", "high"}, m.Priority) {
-		return errors.New(`"priority" must be one of [default, normal, high].`)
+		return errors.New(`"priority" must be one of [default, normal, high]`)
 	}
 	if !slices.Contains([]string{"", "active", "critical", "passive", "time-sensitive"}, m.InterruptionLevel) {
-		return errors.New(`"interruptionLevel" must be one of [active, critical, passive, time-sensitive].`)
+		return errors.New(`"interruptionLevel" must be one of [active, critical, passive, time-sensitive]`)
 	}
 	if m.Badge != nil && *m.Badge < 0 {
-		return errors.New(`"badge" must be greater than or equal to 0.`)
+		return errors.New(`"badge" must be greater than or equal to 0`)
 	}
 	if len(m.CollapseID) > 64 { // Apple's limit of an apns-collapse-id
-		return errors.New(`"collapseId" must be at most 64 bytes.`)
+		return errors.New(`"collapseId" must be at most 64 bytes`)
 	}
 	return nil
 }

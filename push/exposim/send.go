@@ -1,6 +1,7 @@
 package exposim
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -91,12 +92,13 @@ func (s *Simulator) accept(b batch) ([]string, bool) {
 			if index == 0 && m.size() > maxPayload {
 				index = tooBig
 			}
-			o, ticket, id := outcomes[index], "", ""
-			if ticket = strings.ReplaceAll(o.ticket, "%s", quotable(token)); ticket == "" {
+			o, id := outcomes[index], ""
+			if o.ticket == "" {
 				id = s.issued.issue(now, index)
-				ticket = `{"status":"ok","id":"` + id + `"}`
+				tickets = append(tickets, `{"status":"ok","id":"`+id+`"}`)
+			} else {
+				tickets = append(tickets, strings.ReplaceAll(o.ticket, "%s", quotable(token)))
 			}
-			tickets = append(tickets, ticket)
 			s.stats.Messages++
 			if o.reaches {
 				s.deliver(Delivery{
@@ -110,7 +112,10 @@ func (s *Simulator) accept(b batch) ([]string, bool) {
 }
 
 // quotable returns a token as it can stand within a JSON string.
-func quotable(token string) string { return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(token) }
+func quotable(token string) string {
+	quoted, _ := json.Marshal(token) // a string has no fault
+	return string(quoted[1 : len(quoted)-1])
+}
 
 // listTickets writes the tickets as the value of data.
 func listTickets(tickets []string, fault Fault, isOne bool) []byte {

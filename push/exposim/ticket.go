@@ -9,7 +9,7 @@ import (
 // outcome is what becomes of one message, as its token's last word says.
 type outcome struct {
 	word string
-	// ticket is the ticket where it is not an ok one with an id; %q is the token.
+	// ticket is the ticket where it is not an ok one with an id; %s is the token.
 	ticket string
 	// receipt is the receipt where it is not an ok one; "" for one that never appears.
 	receipt string
