@@ -1,7 +1,7 @@
 // What an inbox asks Belfry, in the words of Apollo and urql. Relay's are in relay/inbox.js.
 
 const listed = 'id title createdAt readAt';
-const counts = 'user { id unreadCount }';
+const counts = 'user { id unreadCount countedAt }';
 const refusals = 'userErrors { code message }';
 
 /** A page of the list. The next one takes `after`; what has come since, `last` and `before`. */
@@ -9,6 +9,7 @@ export const page = `query Page($first: Int, $after: String, $last: Int, $before
   viewer {
     id
     unreadCount
+    countedAt
     notifications(first: $first, after: $after, last: $last, before: $before, filter: $filter) {
       edges { cursor node { ${listed} } }
       pageInfo { hasNextPage hasPreviousPage startCursor endCursor }

@@ -83,6 +83,7 @@ type UserResolver interface {
 	Notifications(ctx context.Context, obj *inbox.User, first *int32, after *string, last *int32, before *string, filter *NotificationFilter) (*NotificationConnection, error)
 	UnreadCount(ctx context.Context, obj *inbox.User) (int32, error)
 	UnseenCount(ctx context.Context, obj *inbox.User) (int32, error)
+	CountedAt(ctx context.Context, obj *inbox.User) (*time.Time, error)
 	Devices(ctx context.Context, obj *inbox.User) ([]*inbox.Device, error)
 }
 
@@ -306,6 +307,11 @@ type User implements Node {
   1,000 are looked at.
   """
   unseenCount: Int!
+  """
+  When the counts were read, by the database's clock. Of two answers the later one has the right counts: one
+  that was held up on its way must not overwrite a newer one in a cache.
+  """
+  countedAt: DateTime!
   "Where pushes go, the last seen first; those switched off too."
   devices: [Device!]!
 }
@@ -828,7 +834,7 @@ type Subscription {
   ): InboxEvent!
 }
 
-"Select ` + "`" + `user { id unreadCount unseenCount }` + "`" + `: normalised caches need no more."
+"Select ` + "`" + `user { id unreadCount unseenCount countedAt }` + "`" + `: normalised caches need no more."
 type BadgePayload {
   "The viewer with the new counts."
   user: User!
@@ -1201,6 +1207,8 @@ func (ec *executionContext) childFields_User(ctx context.Context, field graphql.
 		return ec.fieldContext_User_unreadCount(ctx, field)
 	case "unseenCount":
 		return ec.fieldContext_User_unseenCount(ctx, field)
+	case "countedAt":
+		return ec.fieldContext_User_countedAt(ctx, field)
 	case "devices":
 		return ec.fieldContext_User_devices(ctx, field)
 	}
@@ -5321,6 +5329,29 @@ func (ec *executionContext) fieldContext_User_unseenCount(_ context.Context, fie
 	return graphql.NewScalarFieldContext("User", field, true, true, "Int")
 }
 
+func (ec *executionContext) _User_countedAt(ctx context.Context, field graphql.CollectedField, obj *inbox.User) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_User_countedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.User().CountedAt(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_User_countedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("User", field, true, true, "DateTime")
+}
+
 func (ec *executionContext) _User_devices(ctx context.Context, field graphql.CollectedField, obj *inbox.User) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -8674,6 +8705,12 @@ func (ec *executionContext) _User(ctx context.Context, sel ast.SelectionSet, obj
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._User_unseenCount(ctx, field, obj)
 				})
+		case "countedAt":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._User_countedAt(ctx, field, obj)
+				})
 		case "devices":
 			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
 				true, true,
@@ -9147,6 +9184,24 @@ func (ec *executionContext) unmarshalNDateTime2timeᚐTime(ctx context.Context, 
 func (ec *executionContext) marshalNDateTime2timeᚐTime(ctx context.Context, sel ast.SelectionSet, v time.Time) graphql.Marshaler {
 	_ = sel
 	res := scalar.MarshalDateTime(v)
+	if res == graphql.Null {
+		graphql.AddInvalidNullFromMarshaler(ctx, "DateTime!")
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNDateTime2ᚖtimeᚐTime(ctx context.Context, v any) (*time.Time, error) {
+	res, err := scalar.UnmarshalDateTime(v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDateTime2ᚖtimeᚐTime(ctx context.Context, sel ast.SelectionSet, v *time.Time) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "DateTime!")
+		return graphql.Null
+	}
+	_ = sel
+	res := scalar.MarshalDateTime(*v)
 	if res == graphql.Null {
 		graphql.AddInvalidNullFromMarshaler(ctx, "DateTime!")
 	}

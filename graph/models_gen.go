@@ -29,7 +29,7 @@ type AllNotificationsRead struct {
 
 func (AllNotificationsRead) IsInboxEvent() {}
 
-// Select `user { id unreadCount unseenCount }`: normalised caches need no more.
+// Select `user { id unreadCount unseenCount countedAt }`: normalised caches need no more.
 type BadgePayload struct {
 	// The viewer with the new counts.
 	User *inbox.User `json:"user"`

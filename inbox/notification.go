@@ -80,7 +80,12 @@ type Badge struct {
 	Unread int32
 	// Unseen counts what of that came since an inbox was last opened.
 	Unseen int32
+	// CountedAt is when they were read: of two badges the later one is right.
+	CountedAt time.Time
 }
+
+// Shows reports whether two badges show the same, whenever they were read.
+func (b Badge) Shows(other Badge) bool { return b.Unread == other.Unread && b.Unseen == other.Unseen }
 
 // MaxCount is where the counters stop: it means "or more".
 const MaxCount = 9999

@@ -26,7 +26,7 @@ type badgeChannel[T any] struct {
 	sentAt  time.Time // zero before the first
 }
 
-func (c *badgeChannel[T]) knows(b inbox.Badge) bool { return !c.sentAt.IsZero() && c.last == b }
+func (c *badgeChannel[T]) knows(b inbox.Badge) bool { return !c.sentAt.IsZero() && c.last.Shows(b) }
 
 func (c *badgeChannel[T]) readyAt() time.Time { return c.sentAt.Add(minInterval) }
 

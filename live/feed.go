@@ -204,7 +204,7 @@ func (s *feedSubscriber) offer(state State, events []FeedEvent) int {
 			break
 		}
 	}
-	if sent == 0 && s.last != state.Badge {
+	if sent == 0 && !s.last.Shows(state.Badge) {
 		sent++
 		if !s.send(&Snapshot{state}) {
 			s.clear()

@@ -94,7 +94,7 @@ func (w *window) changes(state State, feed []*inbox.Notification, marked []Marke
 		}
 	}
 	isExplained := unread == state.Badge.Unread || len(marked) > 0 || state.Badge.Unread == inbox.MaxCount
-	if len(events) > 0 && !isExplained || len(events) == 0 && w.badge != state.Badge {
+	if len(events) > 0 && !isExplained || len(events) == 0 && !w.badge.Shows(state.Badge) {
 		events = append(events, &Snapshot{state})
 	}
 	return events

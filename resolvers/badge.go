@@ -2,6 +2,7 @@ package resolvers
 
 import (
 	"context"
+	"time"
 
 	"belfry/graph"
 	"belfry/inbox"
@@ -15,30 +16,35 @@ type (
 
 // UnreadCount resolves User.unreadCount.
 func (r userResolver) UnreadCount(ctx context.Context, user *inbox.User) (int32, error) {
-	if user.Badge != nil {
-		return user.Badge.Unread, nil
-	}
-	if err := mayRead(ctx, user.ID); err != nil {
-		return 0, err
-	}
-	if siblingSelected(ctx, "unseenCount") {
-		b, err := load(ctx, user.ID, readBadge{}, r.store.Badges)
-		return b.Unread, err
-	}
-	b, err := load(ctx, user.ID, readUnread{}, r.store.UnreadCounts)
+	b, err := r.badge(ctx, user)
 	return b.Unread, err
 }
 
 // UnseenCount resolves User.unseenCount.
 func (r userResolver) UnseenCount(ctx context.Context, user *inbox.User) (int32, error) {
+	b, err := r.badge(ctx, user)
+	return b.Unseen, err
+}
+
+// CountedAt resolves User.countedAt.
+func (r userResolver) CountedAt(ctx context.Context, user *inbox.User) (*time.Time, error) {
+	b, err := r.badge(ctx, user)
+	return &b.CountedAt, err
+}
+
+// badge reads the user's counters, once for all of the fields that show them. What is unseen takes more to
+// count, so only where it is selected.
+func (r userResolver) badge(ctx context.Context, user *inbox.User) (inbox.Badge, error) {
 	if user.Badge != nil {
-		return user.Badge.Unseen, nil
+		return *user.Badge, nil
 	}
 	if err := mayRead(ctx, user.ID); err != nil {
-		return 0, err
+		return inbox.Badge{}, err
 	}
-	b, err := load(ctx, user.ID, readBadge{}, r.store.Badges)
-	return b.Unseen, err
+	if siblingSelected(ctx, "unseenCount") {
+		return load(ctx, user.ID, readBadge{}, r.store.Badges)
+	}
+	return load(ctx, user.ID, readUnread{}, r.store.UnreadCounts)
 }
 
 // MarkNotificationsSeen resolves Mutation.markNotificationsSeen.

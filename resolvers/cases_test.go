@@ -79,6 +79,33 @@ func (a *api) change(mutation string, ids ...string) ([]string, int) {
 	return data[mutation].ChangedIDs, data[mutation].User.UnreadCount
 }
 
+// The count of an answer that was held up is older by its own word.
+func TestT01ALaterCountSaysSo(t *testing.T) {
+	t.Parallel()
+	a := newAPI(t)
+	ids := a.fill(5)
+	var answers []struct {
+		UnreadCount int
+		CountedAt   string
+	}
+	for _, id := range ids[:2] {
+		var data struct {
+			MarkNotificationsRead struct {
+				User struct {
+					UnreadCount int
+					CountedAt   string
+				}
+			}
+		}
+		a.must(as("ada"), `mutation ($id: ID!) { markNotificationsRead(input: {ids: [$id]}) { user { unreadCount countedAt } } }`,
+			map[string]any{"id": id}, &data)
+		answers = append(answers, data.MarkNotificationsRead.User)
+	}
+	if answers[0].UnreadCount != 4 || answers[1].UnreadCount != 3 || answers[0].CountedAt >= answers[1].CountedAt {
+		t.Errorf("got %+v, want 4 and then, by its time too, 3", answers)
+	}
+}
+
 func TestT04NoQueryChangesState(t *testing.T) {
 	t.Parallel()
 	a := newAPI(t)

@@ -21,7 +21,7 @@ const unreadCount = `
      ORDER BY n.created_at DESC, n.id DESC LIMIT (SELECT 9999)) c)`
 
 const unreadCountsSQL = `-- name: UnreadCounts
-SELECT u.user_id, ` + unreadCount + `, 0
+SELECT u.user_id, ` + unreadCount + `, 0, now()
 FROM unnest($1::text[]) AS u (user_id)`
 
 // Unseen is what is unread and above the watermark, and what arrived after the mark with an older date.
@@ -38,7 +38,7 @@ SELECT u.user_id, ` + unreadCount + `,
        WHERE n.user_id = u.user_id AND n.read_at IS NULL AND n.archived_at IS NULL
          AND (n.created_at, n.id) <= (w.created_at, w.id)
        ORDER BY n.created_at DESC, n.id DESC LIMIT (SELECT 1000)) late
-     WHERE late.id >= w.horizon)
+     WHERE late.id >= w.horizon), now()
 FROM unnest($1::text[]) AS u (user_id)
 LEFT JOIN seen_watermarks w ON w.user_id = u.user_id`
 
@@ -62,13 +62,15 @@ func (s *Store) badges(ctx context.Context, op, sql string, userIDs []string) (m
 	return badges, fault(op, err)
 }
 
-// scanBadges reads rows of a user's id and two counts, and closes them.
+// scanBadges reads rows of a user's id, two counts and their time, and closes them. The time is the
+// transaction's start, which is never later than what the counts show.
 func scanBadges(rows pgx.Rows) (map[string]inbox.Badge, error) {
 	badges := map[string]inbox.Badge{}
 	var user string
-	var unread, unseen int32
-	_, err := pgx.ForEachRow(rows, []any{&user, &unread, &unseen}, func() error {
-		badges[user] = inbox.Badge{Unread: unread, Unseen: min(unseen, inbox.MaxCount)}
+	var b inbox.Badge
+	_, err := pgx.ForEachRow(rows, []any{&user, &b.Unread, &b.Unseen, &b.CountedAt}, func() error {
+		b.Unseen = min(b.Unseen, inbox.MaxCount)
+		badges[user] = b
 		return nil
 	})
 	return badges, err

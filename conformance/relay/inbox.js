@@ -27,6 +27,7 @@ exports.list = graphql`
   @refetchable(queryName: "inboxPageQuery") {
     id
     unreadCount
+    countedAt
     notifications(first: $first, after: $after, last: $last, before: $before, filter: $filter)
       @connection(key: "inbox_notifications", filters: ["filter"]) {
       __id
@@ -66,6 +67,7 @@ exports.markRead = graphql`
       user {
         id
         unreadCount
+        countedAt
       }
       userErrors {
         code
@@ -96,6 +98,7 @@ exports.markAllRead = graphql`
       user {
         id
         unreadCount
+        countedAt
       }
       userErrors {
         code
@@ -113,6 +116,7 @@ exports.remove = graphql`
       user {
         id
         unreadCount
+        countedAt
       }
       userErrors {
         code
@@ -128,6 +132,7 @@ exports.changed = graphql`
       user {
         id
         unreadCount
+        countedAt
       }
       ... on NotificationCreated {
         notificationEdge @prependEdge(connections: $lists) {
