@@ -303,8 +303,7 @@ type User implements Node {
   unreadCount: Int!
   """
   Unread and newer than the last time an inbox was opened (see markNotificationsSeen), or arrived since
-  then with an older date. Never more than ` + "`" + `unreadCount` + "`" + `. Among the unread below the mark the newest
-  1,000 are looked at.
+  then with an older date. Never more than ` + "`" + `unreadCount` + "`" + `; of the newest 9999 unread.
   """
   unseenCount: Int!
   """

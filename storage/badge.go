@@ -14,33 +14,27 @@ import (
 //
 // The order, and a limit that the planner can't see, are there for the plan: an ordered index scan, which
 // stops at the limit. For the few rows that an average user has a bitmap of all of them looks as cheap.
-const unreadCount = `
-  (SELECT count(*) FROM (
-     SELECT FROM notifications n
+const unreadRows = `
+     SELECT n.created_at, n.id FROM notifications n
      WHERE n.user_id = u.user_id AND n.read_at IS NULL AND n.archived_at IS NULL
-     ORDER BY n.created_at DESC, n.id DESC LIMIT (SELECT 9999)) c)`
+     ORDER BY n.created_at DESC, n.id DESC LIMIT (SELECT 9999)`
+
+const unreadCount = `
+  (SELECT count(*) FROM (` + unreadRows + `) c)`
 
 const unreadCountsSQL = `-- name: UnreadCounts
 SELECT u.user_id, ` + unreadCount + `, 0, now()
 FROM unnest($1::text[]) AS u (user_id)`
 
-// Unseen is what is unread and above the watermark, and what arrived after the mark with an older date.
-// Of the latter the newest thousand are looked at, since no index holds the order of arrival.
+// Unseen is what is unread and above the watermark, or below it but arrived after the mark.
 const badgesSQL = `-- name: Badges
-SELECT u.user_id, ` + unreadCount + `,
-  (SELECT count(*) FROM (
-     SELECT FROM notifications n
-     WHERE n.user_id = u.user_id AND n.read_at IS NULL AND n.archived_at IS NULL
-       AND (n.created_at, n.id) > (coalesce(w.created_at, '-infinity'), coalesce(w.id, '00000000-0000-0000-0000-000000000000'))
-     ORDER BY n.created_at DESC, n.id DESC LIMIT (SELECT 9999)) c)
-  + (SELECT count(*) FROM (
-       SELECT n.id FROM notifications n
-       WHERE n.user_id = u.user_id AND n.read_at IS NULL AND n.archived_at IS NULL
-         AND (n.created_at, n.id) <= (w.created_at, w.id)
-       ORDER BY n.created_at DESC, n.id DESC LIMIT (SELECT 1000)) late
-     WHERE late.id >= w.horizon), now()
+SELECT u.user_id, c.unread, c.unseen, now()
 FROM unnest($1::text[]) AS u (user_id)
-LEFT JOIN seen_watermarks w ON w.user_id = u.user_id`
+LEFT JOIN seen_watermarks w ON w.user_id = u.user_id
+CROSS JOIN LATERAL (
+  SELECT count(*) AS unread, count(*) FILTER (
+    WHERE w.user_id IS NULL OR (c.created_at, c.id) > (w.created_at, w.id) OR c.id >= w.horizon) AS unseen
+  FROM (` + unreadRows + `) c) c`
 
 // UnreadCounts reads how many notifications each user has unread; the badges' Unseen stays 0. It is
 // cheaper than Badges.
@@ -69,7 +63,6 @@ func scanBadges(rows pgx.Rows) (map[string]inbox.Badge, error) {
 	var user string
 	var b inbox.Badge
 	_, err := pgx.ForEachRow(rows, []any{&user, &b.Unread, &b.Unseen, &b.CountedAt}, func() error {
-		b.Unseen = min(b.Unseen, inbox.MaxCount)
 		badges[user] = b
 		return nil
 	})
