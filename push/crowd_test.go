@@ -1,6 +1,7 @@
 package push_test
 
 import (
+	"io"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -44,17 +45,14 @@ func TestTwoWorkers(t *testing.T) {
 	}
 }
 
-// hang keeps requests waiting until the client gives up or the test ends, and counts them.
-func hang(t testing.TB, waiting *atomic.Int32) func(http.Handler) http.Handler {
-	over := make(chan struct{})
-	t.Cleanup(func() { close(over) })
+// hang keeps requests waiting until the client is gone, and counts them.
+func hang(waiting *atomic.Int32) func(http.Handler) http.Handler {
 	return func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+			// The server looks for the end of the connection once the body is read.
+			_, _ = io.Copy(io.Discard, req.Body)
 			waiting.Add(1)
-			select {
-			case <-req.Context().Done():
-			case <-over:
-			}
+			<-req.Context().Done()
 		})
 	}
 }
@@ -65,7 +63,7 @@ func TestDispatchDoesNotWait(t *testing.T) {
 	t.Parallel()
 	const recipients, withDevices = 10_000, 2000
 	var waiting atomic.Int32
-	r := newRigOver(t, storagetest.URL(t), hang(t, &waiting))
+	r := newRigOver(t, storagetest.URL(t), hang(&waiting))
 	r.crowd(t, withDevices)
 	users := names("u", recipients)
 	ctx := t.Context()

@@ -98,8 +98,8 @@ func TestUnauthorized(t *testing.T) {
 	}
 }
 
-// T-65: a provider that never answers costs each message one try and the worker nothing.
-func TestTimeout(t *testing.T) {
+// A provider that never answers costs each message one try and the worker nothing.
+func TestT65Timeout(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.register(t, "a", "a1", "a2")
@@ -157,7 +157,7 @@ func TestMessageFaults(t *testing.T) {
 	r.wantLines(t, want)
 	r.wantShown(t, "fine: hello", "x-noid: hello")
 
-	// T-61's neighbour: a token that is no good switches its device off, softly, and no other code does.
+	// A token that is no good switches its device off, softly, and no other code does.
 	devices, err := r.store.Devices(t.Context(), []string{"a"})
 	if err != nil {
 		t.Fatal(err)

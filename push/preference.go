@@ -81,16 +81,18 @@ func NewPreferences(rawURL string, transport http.RoundTripper, logger *slog.Log
 func (p *Preferences) muted(ctx context.Context, queued []storage.QueuedPush) []int64 {
 	var group sync.WaitGroup
 	slots := make(chan struct{}, questionsAtOnce)
-	seen := map[string]bool{}
+	// Not looked up again afterwards: what has just been answered counts, even if it is forgotten by then.
+	answers := map[string]*answer{}
 	for _, q := range queued {
-		if seen[q.UserID] {
+		if answers[q.UserID] != nil {
 			continue
 		}
-		seen[q.UserID] = true
 		slots <- struct{}{}
+		a := p.answerOf(q.UserID)
+		answers[q.UserID] = a
 		group.Go(func() {
 			defer func() { <-slots }()
-			p.learn(ctx, q.UserID)
+			p.learn(ctx, q.UserID, a)
 		})
 	}
 	group.Wait()
@@ -98,23 +100,30 @@ func (p *Preferences) muted(ctx context.Context, queued []storage.QueuedPush) []
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, q := range queued {
-		if a := p.users[q.UserID]; a != nil && a.off[q.Category] {
+		if answers[q.UserID].off[q.Category] {
 			muted = append(muted, q.ID)
 		}
 	}
 	return muted
 }
 
-// learn brings what is known of a user up to date, unless it is. Who comes while a question is under way
-// waits for its answer.
-func (p *Preferences) learn(ctx context.Context, userID string) {
+// answerOf returns what is known of a user, perhaps nothing yet.
+func (p *Preferences) answerOf(userID string) *answer {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	a := p.users[userID]
 	if a == nil {
 		p.forgetSome()
 		a = &answer{}
 		p.users[userID] = a
 	}
+	return a
+}
+
+// learn brings what is known of a user up to date, unless it is. Who comes while a question is under way
+// waits for its answer.
+func (p *Preferences) learn(ctx context.Context, userID string, a *answer) {
+	p.mu.Lock()
 	if pending := a.pending; pending != nil {
 		p.mu.Unlock()
 		select {

@@ -12,15 +12,15 @@ import (
 )
 
 // Expo refuses a request whose tokens are of several projects as a whole.
-func TestProjects(t *testing.T) {
+func TestT67Projects(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		project string
 		shop    string // the state of the other project's
 		off     int    // devices switched off
 	}{
-		"T-67 one of them ours": {"@belfry/app", "failed wrong_project", 2},
-		"T-67 both ours":        {"", "delivered", 0},
+		"one of them ours": {"@belfry/app", "failed wrong_project", 2},
+		"both ours":        {"", "delivered", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -11,15 +11,15 @@ import (
 	"belfry/push/exposim"
 )
 
-// T-63: what a question for receipts meets is nobody's final state. It is asked again on the next pass.
-func TestReceiptFaults(t *testing.T) {
+// What a question for receipts meets is nobody's final state. It is asked again on the next pass.
+func TestT63ReceiptFaults(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []exposim.Fault{
 		exposim.BadRequest, exposim.Unauthorized, exposim.Forbidden, exposim.TooLarge, exposim.TooManyRequests,
 		exposim.Reset, exposim.ServerError, exposim.BadGateway, exposim.Unavailable, exposim.GatewayTimeout, exposim.Cut,
 		exposim.Slow, exposim.HTML, exposim.Errors, exposim.Garbage, exposim.Empty, exposim.Array,
 	} {
-		t.Run("T-63 "+string(fault), func(t *testing.T) {
+		t.Run(string(fault), func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t)
 			r.register(t, "a", "a1", "a2")
@@ -37,8 +37,8 @@ func TestReceiptFaults(t *testing.T) {
 	}
 }
 
-// T-63: what no receipt comes of stays sent, is asked for again, and is unknown in the end.
-func TestReceiptsMissing(t *testing.T) {
+// What no receipt comes of stays sent, is asked for again, and is unknown in the end.
+func TestT63ReceiptsMissing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.register(t, "a", "a1", "x-noid", "x-lost")

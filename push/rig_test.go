@@ -137,6 +137,27 @@ func (r *rig) dispatch(t testing.TB, title string, users ...string) inbox.Cursor
 	return results[0].Position
 }
 
+// plan plans what is queued, without a worker.
+func (r *rig) plan(t testing.TB) {
+	t.Helper()
+	for {
+		queued, err := r.store.ClaimPushes(t.Context(), time.Minute)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(queued) == 0 {
+			return
+		}
+		ids := make([]int64, len(queued))
+		for i, q := range queued {
+			ids[i] = q.ID
+		}
+		if _, err := r.store.PlanPushes(t.Context(), ids, nil, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // exec runs one statement, or several where there are no args.
 func (r *rig) exec(t testing.TB, sql string, args ...any) {
 	t.Helper()

@@ -105,6 +105,7 @@ func TestStopWhileClaiming(t *testing.T) {
 	tracer := &interrupter{}
 	store := storagetest.Open(t, storage.Config{URL: r.databaseURL, Tracer: tracer})
 	r.dispatch(t, "hello", r.crowd(t, n)...)
+	r.plan(t)
 	sender := &quick{times: map[string]int{}}
 	for range stops {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -114,6 +115,9 @@ func TestStopWhileClaiming(t *testing.T) {
 		if got := value[int](t, r, sendingLines); got != 0 {
 			t.Fatalf("got %d being sent after a stop, want none", got)
 		}
+	}
+	if len(sender.times) == 0 {
+		t.Error("got none sent: no stop came in the middle of work")
 	}
 	for id, times := range sender.times {
 		if times != 1 {

@@ -43,6 +43,8 @@ const (
 	planLease = 30 * time.Second
 	// sendsAtOnce is how many requests to one provider are under way at most.
 	sendsAtOnce = 6
+	// claimTimeout bounds a claim of deliveries, and so how long a stop waits for one.
+	claimTimeout = 5 * time.Second
 	// receiptLease is how long no other process asks for the receipts that this one asks for.
 	receiptLease = time.Minute
 	// janitorInterval is how often lost sends are failed and old lines of the ledger purged.
@@ -164,7 +166,10 @@ func (w *Worker) send(ctx context.Context, provider inbox.Provider, sender Sende
 		case <-ctx.Done():
 			return false, nil
 		}
-		claimed, err := w.cfg.Store.ClaimDeliveries(ctx, provider, w.cfg.Lease)
+		// Not by ctx: Postgres would finish a claim that a stop has cut off, and nobody would know what it was.
+		claiming, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimTimeout)
+		claimed, err := w.cfg.Store.ClaimDeliveries(claiming, provider, w.cfg.Lease)
+		cancel()
 		if err != nil || len(claimed) == 0 {
 			<-slots
 			return false, err

@@ -46,7 +46,7 @@ func TestWake(t *testing.T) {
 	eventually(t, "it is shown", func() bool { return r.shown()["a1: hello"] == 1 })
 }
 
-func TestBadge(t *testing.T) {
+func TestT70Badge(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.register(t, "a", "a1")
@@ -118,7 +118,7 @@ func TestMessage(t *testing.T) {
 	}
 }
 
-func TestOwnSettings(t *testing.T) {
+func TestT56OwnSettings(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	r.register(t, "a", "a1", "a2")
@@ -144,15 +144,7 @@ func TestGone(t *testing.T) {
 	r.register(t, "b", "b1")
 	deleted := r.dispatch(t, "deleted", "b")
 	r.dispatch(t, "kept", "a")
-	queued, err := r.store.ClaimPushes(t.Context(), time.Minute)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, q := range queued {
-		if _, err := r.store.PlanPushes(t.Context(), []int64{q.ID}, nil, true); err != nil {
-			t.Fatal(err)
-		}
-	}
+	r.plan(t)
 	if _, err := r.store.DeleteNotifications(t.Context(), "b", []inbox.Cursor{deleted}); err != nil {
 		t.Fatal(err)
 	}
@@ -163,4 +155,21 @@ func TestGone(t *testing.T) {
 	r.wantLines(t, map[string]string{
 		"a1: kept": "delivered", "none: kept": "failed device gone", "b1: none": "failed notification deleted",
 	})
+}
+
+// What has waited too long is not sent any more.
+func TestExpired(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.register(t, "a", "a1", "a2")
+	r.dispatch(t, "old", "a")
+	r.plan(t)
+	r.exec(t, `UPDATE push_deliveries SET created_at = created_at - interval '61 minutes'`)
+	r.dispatch(t, "new", "a")
+	r.start(t, push.Config{QueueFor: time.Hour})
+	r.settle(t)
+	r.wantLines(t, map[string]string{
+		"a1: old": "failed expired", "a2: old": "failed expired", "a1: new": "delivered", "a2: new": "delivered",
+	})
+	r.wantShown(t, "a1: new", "a2: new")
 }

@@ -15,12 +15,12 @@ import (
 // The order, and a limit that the planner can't see, are there for the plan: an ordered index scan, which
 // stops at the limit. For the few rows that an average user has a bitmap of all of them looks as cheap.
 const unreadRows = `
-     SELECT n.created_at, n.id FROM notifications n
+     FROM notifications n
      WHERE n.user_id = u.user_id AND n.read_at IS NULL AND n.archived_at IS NULL
      ORDER BY n.created_at DESC, n.id DESC LIMIT (SELECT 9999)`
 
 const unreadCount = `
-  (SELECT count(*) FROM (` + unreadRows + `) c)`
+  (SELECT count(*) FROM (SELECT` + unreadRows + `) c)`
 
 const unreadCountsSQL = `-- name: UnreadCounts
 SELECT u.user_id, ` + unreadCount + `, 0, now()
@@ -34,7 +34,7 @@ LEFT JOIN seen_watermarks w ON w.user_id = u.user_id
 CROSS JOIN LATERAL (
   SELECT count(*) AS unread, count(*) FILTER (
     WHERE w.user_id IS NULL OR (c.created_at, c.id) > (w.created_at, w.id) OR c.id >= w.horizon) AS unseen
-  FROM (` + unreadRows + `) c) c`
+  FROM (SELECT n.created_at, n.id` + unreadRows + `) c) c`
 
 // UnreadCounts reads how many notifications each user has unread; the badges' Unseen stays 0. It is
 // cheaper than Badges.

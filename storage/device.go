@@ -13,16 +13,28 @@ import (
 const deviceColumns = `d.user_id, d.id, d.provider, d.token, d.platform, d.installation_id, d.name, d.created_at,
     d.last_seen_at, d.disabled_at, d.disabled_reason`
 
-// MaxDevices is the most devices that a user can have, those switched off included.
+// MaxDevices is the most devices that a user can have. Those that are switched off go as others come.
 const MaxDevices = 100
+
+// One registration of a user at a time: of two at once neither would see the other, so two tokens of one
+// installation would both stay on, and the limit would be passed. It is a statement of its own, since what
+// follows has to see what was there when the lock was got.
+const lockDevicesSQL = `-- name: LockDevices
+SELECT pg_advisory_xact_lock(hashtext('devices'), hashtext($1))`
 
 // What was registered under the same installation by another token is switched off: two live tokens of one
 // installation would show each push twice. The insert moves a token that another user has, as a device of
-// another id, so that the old one's id leads nowhere.
+// another id, so that the old one's id leads nowhere. At the limit the one that was switched off first makes
+// room: a hundred changes of a token must not lock a user out.
 const registerDeviceSQL = `-- name: RegisterDevice
 WITH room AS (
   SELECT WHERE EXISTS (SELECT FROM devices WHERE token_hash = $5 AND user_id = $1)
-     OR (SELECT count(*) FROM devices WHERE user_id = $1) < $9
+     OR (SELECT count(*) FROM devices WHERE user_id = $1 AND disabled_at IS NULL) < $9
+), evicted AS (
+  DELETE FROM devices d USING room WHERE d.user_id = $1 AND d.id = (
+    SELECT id FROM devices WHERE user_id = $1 AND disabled_at IS NOT NULL AND token_hash <> $5
+    ORDER BY disabled_at, id LIMIT 1)
+  AND (SELECT count(*) FROM devices WHERE user_id = $1) >= $9
 ), replaced AS (
   UPDATE devices d SET disabled_at = clock_timestamp(), disabled_reason = 'Replaced' FROM room
   WHERE d.user_id = $1 AND d.provider = $3 AND d.installation_id = $7 AND d.token_hash <> $5 AND d.disabled_at IS NULL)
@@ -37,7 +49,7 @@ ON CONFLICT (token_hash) DO UPDATE SET
 RETURNING ` + deviceColumns
 
 // RegisterDevice stores a device, revives it, or moves its token from another user. It returns false where
-// the user has MaxDevices already. The input must have passed its Check.
+// the user has MaxDevices already that are on. The input must have passed its Check.
 func (s *Store) RegisterDevice(ctx context.Context, userID string, in inbox.DeviceInput) (*inbox.Device, bool, error) {
 	deviceID, err := newUUID()
 	if err != nil {
@@ -45,16 +57,32 @@ func (s *Store) RegisterDevice(ctx context.Context, userID string, in inbox.Devi
 	}
 	token := in.CanonicalToken()
 	hash := sha256.Sum256([]byte(string(in.Provider) + "\n" + token))
-	rows, err := s.pool.Query(ctx, registerDeviceSQL, userID, id(deviceID), in.Provider, token, hash[:],
+	batch := &pgx.Batch{} // and so a transaction
+	batch.Queue(lockDevicesSQL, userID)
+	batch.Queue(registerDeviceSQL, userID, id(deviceID), in.Provider, token, hash[:],
 		in.Platform, in.InstallationID, in.Name, MaxDevices)
-	if err != nil {
-		return nil, false, fault("register device", err)
-	}
-	devices, err := scanDevices(rows)
+	devices, err := scanRegister(s.pool.SendBatch(ctx, batch))
 	if err != nil || len(devices) == 0 {
 		return nil, false, fault("register device", err)
 	}
 	return devices[0], true, nil
+}
+
+// scanRegister reads what a registration has led to. That it is committed is known when results are closed.
+func scanRegister(results pgx.BatchResults) (devices []*inbox.Device, err error) {
+	defer func() {
+		if closeErr := results.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	if _, err := results.Exec(); err != nil {
+		return nil, err
+	}
+	rows, err := results.Query()
+	if err != nil {
+		return nil, err
+	}
+	return scanDevices(rows)
 }
 
 const unregisterDeviceSQL = `-- name: UnregisterDevice

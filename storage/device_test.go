@@ -143,7 +143,7 @@ func TestDeviceMoves(t *testing.T) {
 }
 
 // Two users register the same tokens, each many at once.
-func TestDeviceMovesConcurrently(t *testing.T) {
+func TestT61DeviceMovesConcurrently(t *testing.T) {
 	t.Parallel()
 	const goroutines, tokens, rounds = 16, 3, 20
 	store := storagetest.New(t)
@@ -153,7 +153,7 @@ func TestDeviceMovesConcurrently(t *testing.T) {
 			for i := range rounds {
 				in := phone(fmt.Sprint("token", (g+i)%tokens))
 				if _, ok, err := store.RegisterDevice(t.Context(), fmt.Sprint("user", g%2), in); err != nil || !ok {
-					t.Errorf("T-61 register: got %v, %v, want true", ok, err)
+					t.Errorf("register: got %v, %v, want true", ok, err)
 				}
 			}
 		})
@@ -167,7 +167,7 @@ func TestDeviceMovesConcurrently(t *testing.T) {
 	}
 	want := map[string]int{phone("token0").Token: 1, phone("token1").Token: 1, phone("token2").Token: 1}
 	if diff := cmp.Diff(want, owners); diff != "" {
-		t.Errorf("T-61 owners of each token (-want +got):\n%s", diff)
+		t.Errorf("owners of each token (-want +got):\n%s", diff)
 	}
 }
 

@@ -109,12 +109,12 @@ func (s *Store) LedgerOfUser(ctx context.Context, userID string, limit int) ([]L
 	return s.ledgerLines(ctx, "ledger of user", ledgerOfUserSQL, userID, limit)
 }
 
-const ledgerByIDSQL = `-- name: LedgerByID
+const ledgerOfDeliverySQL = `-- name: LedgerOfDelivery
 SELECT ` + ledgerLine + ` FROM push_deliveries p WHERE p.id = $1`
 
 // LedgerByID returns the line of a delivery; none where there is no such delivery.
 func (s *Store) LedgerByID(ctx context.Context, deliveryID inbox.UUID) ([]LedgerLine, error) {
-	return s.ledgerLines(ctx, "ledger by id", ledgerByIDSQL, id(deliveryID))
+	return s.ledgerLines(ctx, "ledger of delivery", ledgerOfDeliverySQL, id(deliveryID))
 }
 
 const ledgerOfNotificationSQL = `-- name: LedgerOfNotification

@@ -156,3 +156,42 @@ func TestPurgePushes(t *testing.T) {
 		t.Errorf("got %d lines, want %d", got, want)
 	}
 }
+
+// What an operator sees: a line by its id, a user's, a notification's.
+func TestLedgerLines(t *testing.T) {
+	t.Parallel()
+	store := storagetest.New(t)
+	device := register(t, store, "a", phone("one"))
+	register(t, store, "b", phone("other"))
+	first, second := place(t, store, event("first", "a")), place(t, store, event("second", "a"))
+	dispatch(t, store, event("third", "b"))
+	planPushes(t, store)
+	for _, d := range claimDeliveries(t, store, time.Minute) {
+		reportSends(t, store, storage.Report{ID: d.ID, Status: inbox.PushFailed, Error: new("http_504"), Detail: new("<html>")})
+	}
+	line := func(at inbox.Cursor) storage.LedgerLine {
+		return storage.LedgerLine{
+			UserID: "a", NotificationID: inbox.NotificationID("a", at), DeviceID: device.ID, Provider: "EXPO", State: "failed",
+			Error: new("http_504"), Detail: new("<html>"),
+		}
+	}
+	anyIDs := cmpopts.IgnoreFields(storage.LedgerLine{}, "ID", "CreatedAt", "SettledAt")
+	check := func(what string, want, got []storage.LedgerLine, err error) {
+		t.Helper()
+		if diff := cmp.Diff(want, got, anyIDs, cmpopts.EquateEmpty()); diff != "" || err != nil {
+			t.Errorf("%s: %v (-want +got):\n%s", what, err, diff)
+		}
+	}
+	all, err := store.LedgerOfUser(t.Context(), "a", 10)
+	check("of a user", []storage.LedgerLine{line(second), line(first)}, all, err)
+	got, err := store.LedgerOfUser(t.Context(), "a", 1)
+	check("the newest of a user", []storage.LedgerLine{line(second)}, got, err)
+	got, err = store.LedgerByID(t.Context(), all[1].ID)
+	check("by id", []storage.LedgerLine{line(first)}, got, err)
+	got, err = store.LedgerByID(t.Context(), inbox.MaxUUID)
+	check("by an unknown id", nil, got, err)
+	got, err = store.LedgerOfNotification(t.Context(), "a", first)
+	check("of a notification", []storage.LedgerLine{line(first)}, got, err)
+	got, err = store.LedgerOfNotification(t.Context(), "b", first)
+	check("of another user's notification", nil, got, err)
+}

@@ -27,8 +27,8 @@ func pushes(t testing.TB, store *storage.Store, n *inbox.Notification) map[strin
 	return states
 }
 
-// T-56 and T-57: each switch, each state of it, each category.
-func TestPlanBySettings(t *testing.T) {
+// Each switch, each state of it, each category.
+func TestT56PlanBySettings(t *testing.T) {
 	t.Parallel()
 	store := storagetest.New(t)
 	switches := map[string]*bool{"unset": nil, "on": new(true), "off": new(false)}
@@ -36,7 +36,7 @@ func TestPlanBySettings(t *testing.T) {
 		for inApp, inAppOn := range switches {
 			for email, emailOn := range switches {
 				for _, category := range []string{"comment", "other"} {
-					name := fmt.Sprintf("T-56 T-57 PUSH %s, IN_APP %s, EMAIL %s, of %s", push, inApp, email, category)
+					name := fmt.Sprintf("T-57 PUSH %s, IN_APP %s, EMAIL %s, of %s", push, inApp, email, category)
 					t.Run(name, func(t *testing.T) {
 						t.Parallel()
 						user := strings.ReplaceAll(name, " ", "")

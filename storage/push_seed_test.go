@@ -59,7 +59,7 @@ func idsOf(queued []storage.QueuedPush) []int64 {
 	return ids
 }
 
-// plan plans all that is queued by the users' own settings and returns how many deliveries that makes.
+// planPushes plans all that is queued by the users' own settings and returns how many deliveries that makes.
 func planPushes(t testing.TB, store *storage.Store) int {
 	t.Helper()
 	planned := 0

@@ -106,6 +106,7 @@ func (s *Store) ReportSends(ctx context.Context, reports []Report) error {
 	return s.report(ctx, "report sends", reportSendsSQL, reports)
 }
 
+// A device that was registered again since the send is on for good reason, whatever a late receipt says.
 const reportReceiptsSQL = `-- name: ReportReceipts
 WITH report AS (
   SELECT * FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::interval[], $7::boolean[])
@@ -115,10 +116,10 @@ WITH report AS (
     state = r.state, error = r.error, detail = r.detail, leased_until = NULL, due_at = clock_timestamp() + r.due,
     settled_at = CASE WHEN r.state <> 'sent' THEN clock_timestamp() END
   FROM report r WHERE p.id = r.id AND p.state = 'sent'
-  RETURNING p.id, p.user_id, p.device_id)
+  RETURNING p.id, p.user_id, p.device_id, p.sent_at)
 UPDATE devices d SET disabled_at = clock_timestamp(), disabled_reason = r.error
 FROM settled s JOIN report r ON r.id = s.id AND r.disable
-WHERE d.user_id = s.user_id AND d.id = s.device_id AND d.disabled_at IS NULL`
+WHERE d.user_id = s.user_id AND d.id = s.device_id AND d.disabled_at IS NULL AND d.last_seen_at <= s.sent_at`
 
 // ReportReceipts writes down what a look at receipts has shown: delivered, receipt_error, unknown, or sent
 // for those to be looked at again.
