@@ -129,9 +129,6 @@ func newTransport() *http.Transport {
 // Close ends connections that are idle.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// MaxBatch implements push.Sender.
-func (c *Client) MaxBatch() int { return maxBatch }
-
 // turn waits until a request of n messages may begin, and returns how to end its turn. ctx holds the time by
 // which it has to.
 func (c *Client) turn(ctx context.Context, n int) (end func(), err error) {

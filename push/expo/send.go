@@ -51,7 +51,7 @@ func (p part) settle(r push.Result) {
 }
 
 // Send implements push.Sender. It is over within twice the configured timeout: what could not begin within
-// the first is Requeued. More messages than MaxBatch go out in several requests, one after another.
+// the first is Requeued. More messages than maxBatch go out in several requests, one after another.
 func (c *Client) Send(ctx context.Context, messages []push.Message) []push.Result {
 	results := make([]push.Result, len(messages))
 	var all part

@@ -41,9 +41,6 @@ import (
 	"belfry/push"
 )
 
-// maxBatch is the most messages of one Send: each is a request of its own.
-const maxBatch = 100
-
 // maxAnswer is the most that is read of what a push service says of a refusal, in bytes.
 const maxAnswer = 4 << 10
 
@@ -64,9 +61,6 @@ var _ push.Sender = (*Client)(nil)
 
 // Close closes the connections that wait for more. No Send may be under way.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
-
-// MaxBatch is the most messages that one Send takes.
-func (c *Client) MaxBatch() int { return maxBatch }
 
 // Receipts returns nothing: push services give none that a server could ask for.
 func (c *Client) Receipts(context.Context, []string) (map[string]push.Receipt, error) {

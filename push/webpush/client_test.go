@@ -66,9 +66,6 @@ func TestSendNothing(t *testing.T) {
 	if got, err := c.Receipts(t.Context(), []string{"x"}); got != nil || err != nil {
 		t.Errorf("got receipts %v, %v; want none", got, err)
 	}
-	if got := c.MaxBatch(); got != 100 {
-		t.Errorf("got batches of %d, want 100", got)
-	}
 }
 
 func TestTheLargestMessageIsTaken(t *testing.T) {
