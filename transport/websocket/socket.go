@@ -67,12 +67,16 @@ func (s *socket) run() {
 // take reads a message and acts on it. It reports whether the socket can go on.
 func (s *socket) take(ctx context.Context, kind ws.MessageType, reader io.Reader) bool {
 	s.heardAt.Store(time.Now().UnixNano())
-	// To its end, whatever it is: what is left would be taken for the next frame.
-	data, err := io.ReadAll(reader)
+	data, err := io.ReadAll(io.LimitReader(reader, maxMessage+1))
+	// To its end, whatever it is: what is left would be taken for the next frame, and a socket that is
+	// closed with something unread is reset, which can cost the client the close frame.
+	rest, discardErr := io.Copy(io.Discard, io.LimitReader(reader, maxDiscarded))
 	switch {
-	case err != nil:
+	case err != nil || discardErr != nil || rest == maxDiscarded:
 		return false
 	case s.closing():
+	case len(data) > maxMessage:
+		s.close(ws.StatusMessageTooBig, "Message too big")
 	case kind != ws.MessageText:
 		s.close(codeBadRequest, "Message is not text")
 	default:

@@ -25,6 +25,8 @@ const (
 	subprotocol = "graphql-transport-ws"
 	// maxMessage is the longest message of a client, in bytes; a longer one closes the socket with 1009.
 	maxMessage = 64 << 10
+	// maxDiscarded is how much of a longer one is read for the sake of a close frame that arrives.
+	maxDiscarded = 8 << 20
 	// maxOperations is the most operations under way on one socket.
 	maxOperations = 32
 )
@@ -98,7 +100,7 @@ func (t *Transport) Do(w http.ResponseWriter, r *http.Request, exec graphql.Grap
 		t.cfg.Logger.Debug("websocket refused", "remote", r.RemoteAddr)
 		return
 	}
-	conn.SetReadLimit(maxMessage)
+	conn.SetReadLimit(-1) // see socket.take
 	s.conn = conn
 	if conn.Subprotocol() != subprotocol {
 		go func() { _ = conn.Close(codeSubprotocol, "Subprotocol not acceptable") }()
