@@ -288,14 +288,3 @@ func TestT36PageSizes(t *testing.T) {
 		t.Errorf("both: got %+v", got.Errors)
 	}
 }
-
-func TestT74TheClientChoosesThePageSize(t *testing.T) {
-	t.Parallel()
-	a := newAPI(t)
-	a.fill(101)
-	for _, size := range []int{1, 37, 100} {
-		if got := a.page(map[string]any{"first": size}); len(got.Edges) != size || !got.PageInfo.HasNextPage {
-			t.Errorf("first %d: got %d edges", size, len(got.Edges))
-		}
-	}
-}

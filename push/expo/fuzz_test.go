@@ -40,7 +40,7 @@ func FuzzSend(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, status, n int, body []byte) {
 		if status < 200 || status > 999 || status == 304 || n < 0 || n > 7 {
-			t.Skip()
+			return
 		}
 		client := expo.New(expo.Config{Limit: -1, Transport: direct{answer(status, string(body))}})
 		results := client.Send(t.Context(), messages(n))
@@ -65,7 +65,7 @@ func FuzzReceipts(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, status int, body []byte) {
 		if status < 200 || status > 999 || status == 304 {
-			t.Skip()
+			return
 		}
 		client := expo.New(expo.Config{Transport: direct{answer(status, string(body))}})
 		receipts, err := client.Receipts(t.Context(), []string{"a", "b"})

@@ -18,7 +18,7 @@ func FuzzSend(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, word := range []string{"reset", "cut", "slow", "html", "garbage", "empty", "errors", "413", "50"} {
 			if bytes.Contains(body, []byte(word)) {
-				t.Skip()
+				return
 			}
 		}
 		for _, path := range []string{sendPath, receiptsPath} {
