@@ -15,9 +15,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/vektah/gqlparser/v2"
-	"github.com/vektah/gqlparser/v2/ast"
-	"github.com/vektah/gqlparser/v2/validator/rules"
 )
 
 // request asks a playground whose pages have the token. encoding is the Accept-Encoding.
