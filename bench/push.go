@@ -233,7 +233,7 @@ func (b *bench) pushCost(ctx context.Context) error {
 	return nil
 }
 
-// pushMany dispatches to 600,000 recipients, a sixth of them with devices, and looks at the memory.
+// pushMany dispatches to 600,000 recipients, a sixth of them with devices, and looks at the memory (case T-73).
 func (b *bench) pushMany(ctx context.Context) error {
 	devices := b.recipients / 6
 	conn, err := b.prepare(ctx, devices)
