@@ -2,7 +2,6 @@ package push
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -86,7 +85,8 @@ func (w *Worker) Wake() {
 	}
 }
 
-// Run works until ctx ends. Then it claims nothing more, lets the sends under way finish, and returns when
+// Run works until ctx ends. Without a sender it plans nothing, which other processes may do, and only keeps
+// the tables from growing. When ctx has ended it claims nothing more, lets the sends under way finish, and returns when
 // what became of them is written down.
 func (w *Worker) Run(ctx context.Context) {
 	var group sync.WaitGroup
@@ -97,7 +97,9 @@ func (w *Worker) Run(ctx context.Context) {
 		group.Go(func() { w.send(ctx, provider, sender, planned) })
 		group.Go(func() { w.reconcile(ctx, provider, sender) })
 	}
-	group.Go(func() { w.plan(ctx, sends) })
+	if len(sends) > 0 {
+		group.Go(func() { w.plan(ctx, sends) })
+	}
 	group.Go(func() { w.tidy(ctx) })
 	group.Wait()
 }
@@ -274,16 +276,4 @@ func optional(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-// tidy fails what was lost and purges what is old.
-func (w *Worker) tidy(ctx context.Context) {
-	w.repeat(ctx, janitorInterval, nil, "tidy pushes", func() (bool, error) {
-		lost, err := w.cfg.Store.FailLostSends(ctx, "lease expired")
-		if lost > 0 {
-			w.cfg.Logger.Warn("pushes lost while being sent", "deliveries", lost)
-		}
-		purged, purgeErr := w.cfg.Store.PurgePushes(ctx, time.Now().Add(-w.cfg.KeepLedger))
-		return purged == storage.PurgeBatch || lost == storage.LostBatch, errors.Join(err, purgeErr)
-	})
 }

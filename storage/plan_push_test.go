@@ -45,6 +45,14 @@ func pushCalls() []func(context.Context, *storage.Store) error {
 			return err
 		},
 		func(ctx context.Context, s *storage.Store) error { return s.ReportReceipts(ctx, reports) },
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.DropPushes(ctx, time.Now().Add(-365*24*time.Hour))
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.ExpireDeliveries(ctx, inbox.ProviderExpo, time.Now().Add(-365*24*time.Hour), "expired")
+			return err
+		},
 		func(ctx context.Context, s *storage.Store) error { _, err := s.FailLostSends(ctx, "lost"); return err },
 		func(ctx context.Context, s *storage.Store) error {
 			_, err := s.PurgePushes(ctx, time.Now().Add(-365*24*time.Hour))

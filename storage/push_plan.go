@@ -84,3 +84,14 @@ func (s *Store) PurgePushes(ctx context.Context, before time.Time) (int, error) 
 	tag, err := s.pool.Exec(ctx, purgePushesSQL, before)
 	return int(tag.RowsAffected()), fault("purge pushes", err)
 }
+
+const dropPushesSQL = `-- name: DropPushes
+DELETE FROM push_queue WHERE id = ANY (ARRAY(
+  SELECT id FROM push_queue WHERE created_at < $1 ORDER BY id LIMIT 5000))`
+
+// DropPushes takes notifications off the queue that nobody has planned since a time, the oldest first, at
+// most PurgeBatch, and returns how many those were.
+func (s *Store) DropPushes(ctx context.Context, before time.Time) (int, error) {
+	tag, err := s.pool.Exec(ctx, dropPushesSQL, before)
+	return int(tag.RowsAffected()), fault("drop pushes", err)
+}

@@ -158,6 +158,20 @@ func (s *Store) FailLostSends(ctx context.Context, code string) (int, error) {
 	return int(tag.RowsAffected()), fault("fail lost sends", err)
 }
 
+const expireDeliveriesSQL = `-- name: ExpireDeliveries
+UPDATE push_deliveries p SET state = 'failed', error = $3, settled_at = clock_timestamp()
+WHERE p.id = ANY (ARRAY(
+  SELECT id FROM push_deliveries
+  WHERE state = 'queued' AND provider = $1 AND due_at < $2
+  ORDER BY due_at LIMIT 1000 FOR UPDATE SKIP LOCKED))`
+
+// ExpireDeliveries fails a provider's deliveries that were due before a time and that nobody has sent, with
+// that code, at most LostBatch. It returns how many those were.
+func (s *Store) ExpireDeliveries(ctx context.Context, provider inbox.Provider, before time.Time, code string) (int, error) {
+	tag, err := s.pool.Exec(ctx, expireDeliveriesSQL, provider, before, code)
+	return int(tag.RowsAffected()), fault("expire deliveries", err)
+}
+
 // Sent is a delivery whose receipt is to be looked for.
 type Sent struct {
 	ID inbox.UUID

@@ -75,8 +75,8 @@ func (cfg pushConfig) senders(f *flags, logger *slog.Logger) (map[inbox.Provider
 	return senders, closeAll, nil
 }
 
-// startPush starts the worker, if there is a provider. It returns how to wake it, and how to end it: what is
-// being sent then is sent to its end.
+// startPush starts the worker, which without a provider only tidies up. It returns how to wake it, and how to
+// end it: what is being sent then is sent to its end.
 func (cfg pushConfig) startPush(ctx context.Context, f *flags, store *storage.Store, logger *slog.Logger) (wake, stop func(), err error) {
 	senders, closeSenders, err := cfg.senders(f, logger)
 	if err != nil {
@@ -88,9 +88,6 @@ func (cfg pushConfig) startPush(ctx context.Context, f *flags, store *storage.St
 			closeSenders()
 			return nil, nil, fmt.Errorf("%w: %w", errUsage, err)
 		}
-	}
-	if len(senders) == 0 {
-		return func() {}, closeSenders, nil
 	}
 	wake, stop = runPush(ctx, worker)
 	return wake, func() {

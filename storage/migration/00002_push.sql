@@ -31,6 +31,7 @@ CREATE TABLE push_queue (
     notification_at timestamptz NOT NULL,
     notification_id uuid        NOT NULL,
     category        text        NOT NULL,
+    created_at      timestamptz NOT NULL DEFAULT clock_timestamp(),
     leased_until    timestamptz NOT NULL DEFAULT '-infinity'
 );
 
