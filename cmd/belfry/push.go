@@ -89,9 +89,9 @@ func (cfg pushConfig) startPush(ctx context.Context, f *flags, store *storage.St
 			return nil, nil, fmt.Errorf("%w: %w", errUsage, err)
 		}
 	}
-	wake, stop = runPush(ctx, worker)
+	wake, stopWorker := runPush(ctx, worker)
 	return wake, func() {
-		stop()
+		stopWorker()
 		closeSenders()
 	}, nil
 }
