@@ -25,7 +25,7 @@ func (w *Worker) reconcile(ctx context.Context, provider inbox.Provider, sender 
 		if err := w.cfg.Store.ReportReceipts(ctx, reports); err != nil {
 			return false, err
 		}
-		// After a failed question each is looked at again in its time; no more are asked for now.
+		// After a failed question each is looked at again in its time, and no more are asked for until then.
 		return askErr == nil && len(claimed) == storage.ReceiptBatch, askErr
 	})
 }

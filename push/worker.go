@@ -1,6 +1,7 @@
 package push
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"strings"
@@ -62,18 +63,13 @@ type Worker struct {
 
 // NewWorker returns a worker that works once Run is called.
 func NewWorker(cfg Config) *Worker {
-	for _, d := range []struct {
-		value    *time.Duration
-		standard time.Duration
-	}{
-		{&cfg.PollInterval, time.Second}, {&cfg.SendTimeout, 30 * time.Second}, {&cfg.Lease, 2 * time.Minute},
-		{&cfg.ReceiptInterval, 15 * time.Minute}, {&cfg.GiveUpAfter, 24 * time.Hour}, {&cfg.KeepLedger, 90 * 24 * time.Hour},
-		{&cfg.QueueFor, 4 * time.Hour},
-	} {
-		if *d.value == 0 {
-			*d.value = d.standard
-		}
-	}
+	cfg.PollInterval = cmp.Or(cfg.PollInterval, time.Second)
+	cfg.SendTimeout = cmp.Or(cfg.SendTimeout, 30*time.Second)
+	cfg.Lease = cmp.Or(cfg.Lease, 2*time.Minute)
+	cfg.ReceiptInterval = cmp.Or(cfg.ReceiptInterval, 15*time.Minute)
+	cfg.GiveUpAfter = cmp.Or(cfg.GiveUpAfter, 24*time.Hour)
+	cfg.QueueFor = cmp.Or(cfg.QueueFor, 4*time.Hour)
+	cfg.KeepLedger = cmp.Or(cfg.KeepLedger, 90*24*time.Hour)
 	return &Worker{cfg: cfg, wake: make(chan struct{}, 1)}
 }
 

@@ -36,7 +36,6 @@ type Config struct {
 type Store struct {
 	pool   *pgxpool.Pool
 	listen *pgx.ConnConfig
-	logger *slog.Logger
 }
 
 // connectTimeout bounds one attempt to reach Postgres, so that a request during an outage is answered.
@@ -72,7 +71,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("database pool: %w", err)
 	}
-	return &Store{pool: pool, listen: listen, logger: cfg.Logger}, nil
+	return &Store{pool: pool, listen: listen}, nil
 }
 
 // statementTimeout is when Postgres itself ends a statement, in case nobody is there any more to cancel it.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -23,8 +24,11 @@ func runToken(_ context.Context, env environment, args []string) error {
 		return fmt.Errorf("%w: unexpected %q", errUsage, rest[0])
 	}
 	secret, ok, err := f.secret(jwtSecretVariable)
-	if err != nil || !ok {
-		return fmt.Errorf("%w: set %s, or %s_FILE to a file that holds it (%w)", errUsage, jwtSecretVariable, jwtSecretVariable, orMissing(err))
+	if err == nil && !ok {
+		err = errors.New("it is not set")
+	}
+	if err != nil {
+		return fmt.Errorf("%w: set %s, or %s_FILE to a file that holds it (%w)", errUsage, jwtSecretVariable, jwtSecretVariable, err)
 	}
 	token, err := signToken([]byte(secret), *user, *scope, *ttl, *issuer, *audience)
 	if err != nil {
@@ -43,14 +47,4 @@ func signToken(secret []byte, user, scope string, ttl time.Duration, issuer, aud
 		claims.Scopes = append(claims.Scopes, inbox.Scope(s))
 	}
 	return auth.Sign(secret, claims)
-}
-
-// errMissing is a variable that is not set.
-var errMissing = fmt.Errorf("it is not set")
-
-func orMissing(err error) error {
-	if err != nil {
-		return err
-	}
-	return errMissing
 }

@@ -8,6 +8,7 @@
 package websocket
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"net/http"
@@ -64,17 +65,10 @@ var _ graphql.Transport = (*Transport)(nil)
 
 // New returns a transport whose sockets end with ctx at the latest. Call Drain to end them in good order.
 func New(ctx context.Context, cfg Config) *Transport {
-	for _, d := range []struct {
-		value    *time.Duration
-		standard time.Duration
-	}{
-		{&cfg.InitTimeout, 5 * time.Second}, {&cfg.PingInterval, 20 * time.Second},
-		{&cfg.PongTimeout, 10 * time.Second}, {&cfg.WriteTimeout, 10 * time.Second},
-	} {
-		if *d.value == 0 {
-			*d.value = d.standard
-		}
-	}
+	cfg.InitTimeout = cmp.Or(cfg.InitTimeout, 5*time.Second)
+	cfg.PingInterval = cmp.Or(cfg.PingInterval, 20*time.Second)
+	cfg.PongTimeout = cmp.Or(cfg.PongTimeout, 10*time.Second)
+	cfg.WriteTimeout = cmp.Or(cfg.WriteTimeout, 10*time.Second)
 	t := &Transport{cfg: cfg, base: ctx, reading: context.WithoutCancel(ctx), sockets: map[*socket]struct{}{}}
 	go t.keepAlive(ctx)
 	return t
