@@ -1,9 +1,14 @@
 package push_test
 
 import (
+	"context"
+	"errors"
 	"maps"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"belfry/inbox"
 	"belfry/push"
@@ -80,4 +85,54 @@ func TestReceiptsLate(t *testing.T) {
 	sim.Advance(time.Hour)
 	r.settle(t)
 	r.wantLines(t, map[string]string{"a1: hello": "delivered"})
+}
+
+// The database goes away between a question and its answer. What was learnt is written down when it is back,
+// not asked for again when the claim is over, which is a minute later.
+func TestReceiptsWrittenDownLate(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.register(t, "a", "a1", "a2")
+	away := &awayAfterReceipts{Sender: r.expo(t, expo.Config{}), databaseURL: r.databaseURL, t: t}
+	r.start(t, push.Config{Senders: map[inbox.Provider]push.Sender{inbox.ProviderExpo: away}})
+	r.dispatch(t, "hello", "a")
+	eventually(t, "the receipts are there", func() bool { return r.sim.Stats().ReceiptRequests > 0 })
+	asked := time.Now()
+	eventually(t, "the table is away", func() bool {
+		return value[bool](t, r, `SELECT to_regclass('away') IS NOT NULL`)
+	})
+	r.exec(t, `ALTER TABLE away RENAME TO push_deliveries`)
+	r.settle(t)
+	if took, most := time.Since(asked), 30*time.Second; took > most {
+		t.Errorf("written down after %s, want %s at most", took, most)
+	}
+	r.wantLines(t, both("hello", "delivered"))
+	if got, want := r.sim.Stats().ReceiptRequests, 1; got != want {
+		t.Errorf("got %d questions, want %d", got, want)
+	}
+}
+
+// awayAfterReceipts takes the ledger away once it has the first receipts.
+type awayAfterReceipts struct {
+	push.Sender
+
+	databaseURL string
+	t           *testing.T
+	once        sync.Once
+}
+
+func (a *awayAfterReceipts) Receipts(ctx context.Context, tickets []string) (map[string]push.Receipt, error) {
+	receipts, err := a.Sender.Receipts(ctx, tickets)
+	a.once.Do(func() {
+		conn, err := pgx.Connect(ctx, a.databaseURL)
+		if err != nil {
+			a.t.Error(err)
+			return
+		}
+		_, err = conn.Exec(ctx, `ALTER TABLE push_deliveries RENAME TO away`)
+		if err := errors.Join(err, conn.Close(ctx)); err != nil {
+			a.t.Error(err)
+		}
+	})
+	return receipts, err
 }

@@ -10,9 +10,9 @@ import (
 // reconcile asks a provider what became of what it has taken, on a fixed interval. A claim for the time of
 // the question keeps other processes from asking the same.
 func (w *Worker) reconcile(ctx context.Context, provider inbox.Provider, sender Sender) {
-	interval := min(w.cfg.ReceiptInterval, janitorInterval)
+	interval, lease := min(w.cfg.ReceiptInterval, janitorInterval), min(receiptLease, w.cfg.Lease)
 	w.repeat(ctx, interval, nil, "reconcile pushes", func() (bool, error) {
-		claimed, err := w.cfg.Store.ClaimReceipts(ctx, provider, receiptLease)
+		claimed, err := w.cfg.Store.ClaimReceipts(ctx, provider, lease)
 		if err != nil || len(claimed) == 0 {
 			return false, err
 		}
@@ -22,9 +22,7 @@ func (w *Worker) reconcile(ctx context.Context, provider inbox.Provider, sender 
 			receipt, ok := receipts[d.Ticket]
 			reports[i] = w.settle(d, receipt, ok && d.Ticket != "")
 		}
-		if err := w.cfg.Store.ReportReceipts(ctx, reports); err != nil {
-			return false, err
-		}
+		w.writeDown(ctx, lease, reports, w.cfg.Store.ReportReceipts)
 		// After a failed question each is looked at again in its time, and no more are asked for until then.
 		return askErr == nil && len(claimed) == storage.ReceiptBatch, askErr
 	})

@@ -25,7 +25,8 @@ type Config struct {
 	PollInterval time.Duration
 	// SendTimeout bounds one Send. Default 30 s.
 	SendTimeout time.Duration
-	// Lease is how long a claimed delivery may be under way: longer than SendTimeout. Default 2 min.
+	// Lease is how long a claimed delivery may be under way: longer than SendTimeout. Default 2 min. No other
+	// claim holds longer.
 	Lease time.Duration
 	// ReceiptInterval is how long after a send, and after each look, a receipt is looked for. Default 15 min.
 	ReceiptInterval time.Duration
@@ -39,17 +40,17 @@ type Config struct {
 }
 
 const (
-	// planLease is how long planning them may take before another process plans them too.
+	// planLease is how long planning them may take at most before another process plans them too.
 	planLease = 30 * time.Second
 	// sendsAtOnce is how many requests to one provider are under way at most.
 	sendsAtOnce = 6
 	// claimTimeout bounds a claim of deliveries, and so how long a stop waits for one.
 	claimTimeout = 5 * time.Second
-	// receiptLease is how long no other process asks for the receipts that this one asks for.
+	// receiptLease is how long at most no other process asks for the receipts that this one asks for.
 	receiptLease = time.Minute
 	// janitorInterval is how often lost sends are failed and old lines of the ledger purged.
 	janitorInterval = 10 * time.Second
-	// reportPause is the pause between two tries to write down what became of sends.
+	// reportPause is the pause between two tries to write down what became of sends or of receipts.
 	reportPause = 500 * time.Millisecond
 	// minRequeue is the least pause before a requeued message is tried again.
 	minRequeue = time.Second
@@ -103,7 +104,7 @@ func (w *Worker) Run(ctx context.Context) {
 // plan turns queued notifications into deliveries, and tells the senders.
 func (w *Worker) plan(ctx context.Context, sends map[inbox.Provider]chan struct{}) {
 	w.repeat(ctx, w.cfg.PollInterval, w.wake, "plan pushes", func() (bool, error) {
-		queued, err := w.cfg.Store.ClaimPushes(ctx, planLease)
+		queued, err := w.cfg.Store.ClaimPushes(ctx, min(planLease, w.cfg.Lease))
 		if err != nil || len(queued) == 0 {
 			return false, err
 		}
@@ -206,17 +207,19 @@ func (w *Worker) sendBatch(ctx context.Context, sender Sender, claimed []storage
 			reports = append(reports, w.reportOf(d.ID, results[i]))
 		}
 	}
-	w.writeDown(ctx, reports)
+	w.writeDown(ctx, w.cfg.Lease, reports, w.cfg.Store.ReportSends)
 }
 
 // writeDown reports until it has succeeded, or until the lease is over: then the reports are too late.
-func (w *Worker) writeDown(ctx context.Context, reports []storage.Report) {
-	ctx, cancel := context.WithTimeout(ctx, w.cfg.Lease)
+func (w *Worker) writeDown(
+	ctx context.Context, lease time.Duration, reports []storage.Report, report func(context.Context, []storage.Report) error,
+) {
+	ctx, cancel := context.WithTimeout(ctx, lease)
 	defer cancel()
 	ticker := time.NewTicker(reportPause)
 	defer ticker.Stop()
 	for {
-		err := w.cfg.Store.ReportSends(ctx, reports)
+		err := report(ctx, reports)
 		if err == nil {
 			return
 		}
