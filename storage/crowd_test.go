@@ -72,7 +72,7 @@ func newCrowded(t *testing.T) *crowded {
 		INSERT INTO notifications (user_id, created_at, id, kind, category, title)
 		SELECT 'light' || u, clock_timestamp(), gen_random_uuid(), 'kind', 'c', 'title'
 		FROM generate_series(1, 3000) u, generate_series(1, 20);
-		INSERT INTO claims (user_id, key, content_hash, notification_at, notification_id)
+		INSERT INTO claims (user_id, key, content_hash, subject_at, subject_id)
 		SELECT user_id, 'key' || id, '', created_at, id FROM notifications WHERE user_id LIKE 'light%';
 		INSERT INTO accounts SELECT 'light' || u, NULL, 'name', NULL, now() FROM generate_series(1, 20000) u;
 		INSERT INTO settings SELECT 'light' || u, NULL, NULL, NULL, NULL, now() FROM generate_series(1, 20000) u;

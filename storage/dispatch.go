@@ -27,26 +27,26 @@ WITH input AS MATERIALIZED (
       WHERE p.user_id = r.user_id AND p.category = $7 AND p.channel = 'IN_APP' AND NOT p.enabled) AS is_muted
   FROM unnest($1::text[], $2::uuid[]) WITH ORDINALITY AS r (user_id, id, ord)
 ), claimed AS (
-  INSERT INTO claims (user_id, key, content_hash, notification_at, notification_id)
+  INSERT INTO claims (user_id, key, content_hash, subject_at, subject_id)
   SELECT user_id, key, $4::bytea, created_at, id FROM input WHERE NOT is_muted ORDER BY ord
   ON CONFLICT (user_id, key) DO NOTHING
-  RETURNING user_id, notification_at, notification_id
+  RETURNING user_id, subject_at, subject_id
 ), created AS (
   INSERT INTO notifications (user_id, created_at, id, kind, category, actor_id, title, body, url, data)
-  SELECT user_id, notification_at, notification_id, $6, $7, $8, $9, $10, $11, $12::json FROM claimed
+  SELECT user_id, subject_at, subject_id, $6, $7, $8, $9, $10, $11, $12::json FROM claimed
 ), queued AS (
   INSERT INTO push_queue (user_id, notification_at, notification_id, category)
-  SELECT c.user_id, c.notification_at, c.notification_id, $7 FROM claimed c
+  SELECT c.user_id, c.subject_at, c.subject_id, $7 FROM claimed c
   WHERE EXISTS (SELECT FROM devices d WHERE d.user_id = c.user_id AND d.disabled_at IS NULL)
 )
 SELECT i.ord, i.is_muted, c.user_id IS NOT NULL, k.content_hash = $4::bytea,
-  coalesce(c.notification_at, k.notification_at), coalesce(c.notification_id, k.notification_id)
+  coalesce(c.subject_at, k.subject_at), coalesce(c.subject_id, k.subject_id)
 FROM input i
 LEFT JOIN claimed c ON c.user_id = i.user_id
 LEFT JOIN claims k ON k.user_id = i.user_id AND k.key = i.key`
 
 const claimsByKeySQL = `-- name: ClaimsByKey
-SELECT r.ord, false, false, k.content_hash = $3::bytea, k.notification_at, k.notification_id
+SELECT r.ord, false, false, k.content_hash = $3::bytea, k.subject_at, k.subject_id
 FROM unnest($1::text[]) WITH ORDINALITY AS r (user_id, ord)
 JOIN claims k ON k.user_id = r.user_id AND k.key = $2::text || r.user_id`
 

@@ -36,7 +36,7 @@ func TestDispatchRace(t *testing.T) {
 			conn, watcher := connect(t, databaseURL), connect(t, databaseURL)
 			exec(t, conn, `BEGIN`)
 			hash := tt.claimed.ContentHash()
-			exec(t, conn, `INSERT INTO claims (user_id, key, content_hash, notification_at, notification_id)
+			exec(t, conn, `INSERT INTO claims (user_id, key, content_hash, subject_at, subject_id)
 				VALUES ('b', $1, $2, $3, $4)`, tt.claimed.KeyPrefix()+"b", hash[:], other.CreatedAt, other.ID.String())
 
 			var results []*inbox.DispatchResult

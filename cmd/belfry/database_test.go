@@ -62,7 +62,7 @@ func hold(t *testing.T, databaseURL, run, recipient string) (release func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const sql = `INSERT INTO claims (user_id, key, content_hash, notification_at, notification_id)
+	const sql = `INSERT INTO claims (user_id, key, content_hash, subject_at, subject_id)
 		VALUES ($1, $2, '', now(), gen_random_uuid())`
 	if _, err := tx.Exec(t.Context(), sql, recipient, claimKey(run, recipient)); err != nil {
 		t.Fatal(err)

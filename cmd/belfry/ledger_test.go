@@ -59,12 +59,12 @@ func (l *ledger) check(t *testing.T, conn *pgx.Conn) {
 		t.Errorf("notifications (-told +stored):\n%.4000s", diff)
 	}
 	const orphans = `SELECT count(*) FROM notifications n WHERE NOT EXISTS (
-		SELECT FROM claims c WHERE (c.user_id, c.notification_at, c.notification_id) = (n.user_id, n.created_at, n.id))`
+		SELECT FROM claims c WHERE (c.user_id, c.subject_at, c.subject_id) = (n.user_id, n.created_at, n.id))`
 	if n := count(t, conn, orphans); n > 0 {
 		t.Errorf("%d notifications without a claim", n)
 	}
 	const promises = `SELECT count(*) FROM claims c WHERE NOT EXISTS (
-		SELECT FROM notifications n WHERE (c.user_id, c.notification_at, c.notification_id) = (n.user_id, n.created_at, n.id))`
+		SELECT FROM notifications n WHERE (c.user_id, c.subject_at, c.subject_id) = (n.user_id, n.created_at, n.id))`
 	if n := count(t, conn, promises); n > 0 {
 		t.Errorf("%d claims without a notification", n)
 	}
@@ -77,7 +77,7 @@ func (l *ledger) check(t *testing.T, conn *pgx.Conn) {
 func stored(t *testing.T, conn *pgx.Conn) map[string]string {
 	t.Helper()
 	const sql = `SELECT c.key, n.user_id, n.created_at, n.id FROM claims c
-		JOIN notifications n ON (c.user_id, c.notification_at, c.notification_id) = (n.user_id, n.created_at, n.id)`
+		JOIN notifications n ON (c.user_id, c.subject_at, c.subject_id) = (n.user_id, n.created_at, n.id)`
 	rows, err := conn.Query(t.Context(), sql)
 	if err != nil {
 		t.Fatal(err)
