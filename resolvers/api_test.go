@@ -120,19 +120,33 @@ func (a *api) must(caller inbox.Caller, query string, variables, data any) {
 	}
 }
 
-// statementCounter counts the statements sent to Postgres, by name.
+// statementCounter counts the statements sent to Postgres, by name, and the round trips that they took.
 type statementCounter struct {
 	mu    sync.Mutex
 	names []string // guarded by mu
+	trips int      // guarded by mu
 }
 
-// reset forgets what was counted and returns it.
+// reset forgets what was counted and returns the statements.
 func (c *statementCounter) reset() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	names := c.names
-	c.names = nil
+	c.names, c.trips = nil, 0
 	return names
+}
+
+// roundTrips returns how many there were since the last reset.
+func (c *statementCounter) roundTrips() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.trips
+}
+
+func (c *statementCounter) addTrip() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.trips++
 }
 
 func (c *statementCounter) add(sql string) {
@@ -148,12 +162,14 @@ func statementName(sql string) string {
 
 func (c *statementCounter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
 	c.add(data.SQL)
+	c.addTrip()
 	return ctx
 }
 
 func (c *statementCounter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
 func (c *statementCounter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	c.addTrip()
 	return ctx
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"belfry/graph"
 	"belfry/inbox"
+	"belfry/storage"
 )
 
 // What is read of a user's badge; one batch each.
@@ -42,9 +43,9 @@ func (r userResolver) badge(ctx context.Context, user *inbox.User) (inbox.Badge,
 		return inbox.Badge{}, err
 	}
 	if siblingSelected(ctx, "unseenCount") {
-		return load(ctx, user.ID, readBadge{}, r.store.Badges)
+		return load(ctx, r.store, user.ID, read[inbox.Badge]{name: readBadge{}, queue: (*storage.Batch).Badges})
 	}
-	return load(ctx, user.ID, readUnread{}, r.store.UnreadCounts)
+	return load(ctx, r.store, user.ID, read[inbox.Badge]{name: readUnread{}, queue: (*storage.Batch).UnreadCounts})
 }
 
 // MarkNotificationsSeen resolves Mutation.markNotificationsSeen.

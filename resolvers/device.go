@@ -16,7 +16,7 @@ func (r userResolver) Devices(ctx context.Context, user *inbox.User) ([]*inbox.D
 	if err := mayRead(ctx, user.ID); err != nil {
 		return nil, err
 	}
-	return load(ctx, user.ID, readDevices{}, r.store.Devices)
+	return load(ctx, r.store, user.ID, read[[]*inbox.Device]{name: readDevices{}, queue: (*storage.Batch).Devices})
 }
 
 // RegisterDevice resolves Mutation.registerDevice.

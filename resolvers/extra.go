@@ -42,6 +42,18 @@ func (e extras) fill(ctx context.Context, store *storage.Store, notifications []
 	return nil
 }
 
+// fillPages reads what is wanted of the notifications on all of the pages.
+func (e extras) fillPages(ctx context.Context, store *storage.Store, pages map[string]storage.Page[inbox.Notification]) error {
+	if e == (extras{}) {
+		return nil
+	}
+	var all []*inbox.Notification
+	for _, p := range pages {
+		all = append(all, p.Rows...)
+	}
+	return e.fill(ctx, store, all)
+}
+
 // nameActors gives the notifications' actors the names and pictures of their accounts, by one statement.
 func nameActors(ctx context.Context, store *storage.Store, notifications []*inbox.Notification) error {
 	var ids []string

@@ -22,36 +22,41 @@ func (r userResolver) Notifications(
 	if err := mayRead(ctx, user.ID); err != nil {
 		return nil, err
 	}
-	page, err := inbox.NewPage(first, after, last, before)
+	name := readFeed{graphql.GetFieldContext(ctx).Field.Alias}
+	page, err := newPage(ctx, first, after, last, before)
 	if err != nil {
-		return nil, err
+		return nil, refuse(ctx, r.store, user.ID, name, err)
 	}
-	far := "hasPreviousPage"
-	if page.Backward {
-		far = "hasNextPage"
-	}
-	page.Both = selects(ctx, "pageInfo", far)
 	list, err := newFilter(filter)
 	if err != nil {
-		return nil, err
+		return nil, refuse(ctx, r.store, user.ID, name, err)
 	}
 	wanted := extrasOf(ctx, "edges", "node").or(extrasOf(ctx, "nodes"))
-	read := readFeed{graphql.GetFieldContext(ctx).Field.Alias}
-	found, err := load(ctx, user.ID, read, func(ctx context.Context, users []string) (map[string]storage.Page[inbox.Notification], error) {
-		pages, err := r.store.FeedPages(ctx, users, page, list)
-		if err != nil {
-			return nil, err
-		}
-		var all []*inbox.Notification
-		for _, p := range pages {
-			all = append(all, p.Rows...)
-		}
-		return pages, wanted.fill(ctx, r.store, all)
+	found, err := load(ctx, r.store, user.ID, read[storage.Page[inbox.Notification]]{
+		name: name,
+		queue: func(b *storage.Batch, users []string) map[string]storage.Page[inbox.Notification] {
+			return b.FeedPages(users, page, list)
+		},
+		complete: func(ctx context.Context, pages map[string]storage.Page[inbox.Notification]) error {
+			return wanted.fillPages(ctx, r.store, pages)
+		},
 	})
 	if err != nil {
 		return nil, err
 	}
 	return newConnection(found), nil
+}
+
+// newPage turns a connection's arguments into a page. The far side's flag is looked up only where it is
+// selected.
+func newPage(ctx context.Context, first *int32, after *string, last *int32, before *string) (inbox.Page, error) {
+	page, err := inbox.NewPage(first, after, last, before)
+	far := "hasPreviousPage"
+	if page.Backward {
+		far = "hasNextPage"
+	}
+	page.Both = selects(ctx, "pageInfo", far)
+	return page, err
 }
 
 // newFilter turns the argument into a filter. Without one, a list leaves archived notifications out.

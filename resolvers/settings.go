@@ -8,13 +8,16 @@ import (
 
 	"belfry/graph"
 	"belfry/inbox"
+	"belfry/storage"
 )
 
 type readPreferences struct{}
 
 // Preferences resolves Settings.preferences.
 func (r settingsResolver) Preferences(ctx context.Context, settings *inbox.Settings) ([]*inbox.Preference, error) {
-	return load(ctx, settings.UserID, readPreferences{}, r.store.Preferences)
+	return load(ctx, r.store, settings.UserID, read[[]*inbox.Preference]{
+		name: readPreferences{}, queue: (*storage.Batch).Preferences,
+	})
 }
 
 // UpdateSettings resolves Mutation.updateSettings.

@@ -68,7 +68,7 @@ func (r userResolver) Account(ctx context.Context, user *inbox.User) (*inbox.Acc
 		p, err := r.profile(ctx, user.ID)
 		return p.Account, err
 	}
-	return load(ctx, user.ID, readAccount{}, r.store.Accounts)
+	return load(ctx, r.store, user.ID, read[*inbox.Account]{name: readAccount{}, queue: (*storage.Batch).Accounts})
 }
 
 // Settings resolves User.settings.
@@ -80,10 +80,12 @@ func (r userResolver) Settings(ctx context.Context, user *inbox.User) (*inbox.Se
 		p, err := r.profile(ctx, user.ID)
 		return p.Settings, err
 	}
-	return load(ctx, user.ID, readSettings{}, r.store.Settings)
+	return load(ctx, r.store, user.ID, read[*inbox.Settings]{name: readSettings{}, queue: (*storage.Batch).Settings})
 }
 
 // profile reads account and settings by one statement.
 func (r userResolver) profile(ctx context.Context, userID string) (storage.Profile, error) {
-	return load(ctx, userID, readAccountAndSettings{}, r.store.Profiles)
+	return load(ctx, r.store, userID, read[storage.Profile]{
+		name: readAccountAndSettings{}, queue: (*storage.Batch).Profiles,
+	})
 }

@@ -37,55 +37,51 @@ LEFT JOIN settings s ON s.user_id = u.user_id`
 
 // Accounts returns the accounts of those users that have one.
 func (s *Store) Accounts(ctx context.Context, userIDs []string) (map[string]*inbox.Account, error) {
+	return Ask(ctx, s, userIDs, (*Batch).Accounts)
+}
+
+// Accounts adds a read of the accounts of those users that have one.
+func (b *Batch) Accounts(userIDs []string) map[string]*inbox.Account {
 	var a accountRow
-	found := map[string]*inbox.Account{}
-	err := s.each(ctx, accountsSQL, userIDs, a.targets(), func() { found[*a.userID] = a.account() })
-	return found, fault("accounts", err)
+	found := make(map[string]*inbox.Account, len(userIDs))
+	b.each("accounts", accountsSQL, userIDs, a.targets(), func() { found[*a.userID] = a.account() })
+	return found
 }
 
 // Settings returns every user's settings.
 func (s *Store) Settings(ctx context.Context, userIDs []string) (map[string]*inbox.Settings, error) {
+	return Ask(ctx, s, userIDs, (*Batch).Settings)
+}
+
+// Settings adds a read of every user's settings.
+func (b *Batch) Settings(userIDs []string) map[string]*inbox.Settings {
 	var r settingsRow
 	found := defaultSettings(userIDs)
-	err := s.each(ctx, settingsSQL, userIDs, r.targets(), func() { found[*r.userID] = r.settings() })
-	return found, fault("settings", err)
+	b.each("settings", settingsSQL, userIDs, r.targets(), func() { found[*r.userID] = r.settings() })
+	return found
 }
 
-// Profiles returns every user's account and settings by one statement.
-func (s *Store) Profiles(ctx context.Context, userIDs []string) (map[string]Profile, error) {
+// Profiles adds a read of every user's account and settings, by one statement.
+func (b *Batch) Profiles(userIDs []string) map[string]Profile {
 	var a accountRow
 	var r settingsRow
-	settings := defaultSettings(userIDs)
-	accounts := map[string]*inbox.Account{}
-	err := s.each(ctx, accountsAndSettingsSQL, userIDs, append(a.targets(), r.targets()...), func() {
+	profiles := make(map[string]Profile, len(userIDs))
+	for u, settings := range defaultSettings(userIDs) {
+		profiles[u] = Profile{Settings: settings}
+	}
+	b.each("accounts and settings", accountsAndSettingsSQL, userIDs, append(a.targets(), r.targets()...), func() {
 		if a.userID != nil {
-			accounts[*a.userID] = a.account()
+			p := profiles[*a.userID]
+			p.Account = a.account()
+			profiles[*a.userID] = p
 		}
 		if r.userID != nil {
-			settings[*r.userID] = r.settings()
+			p := profiles[*r.userID]
+			p.Settings = r.settings()
+			profiles[*r.userID] = p
 		}
 	})
-	if err != nil {
-		return nil, fault("accounts and settings", err)
-	}
-	profiles := make(map[string]Profile, len(userIDs))
-	for _, u := range userIDs {
-		profiles[u] = Profile{accounts[u], settings[u]}
-	}
-	return profiles, nil
-}
-
-// each runs a statement over users and calls add for each row, once the targets hold it.
-func (s *Store) each(ctx context.Context, sql string, userIDs []string, targets []any, add func()) error {
-	rows, err := s.pool.Query(ctx, sql, userIDs)
-	if err != nil {
-		return err
-	}
-	_, err = pgx.ForEachRow(rows, targets, func() error {
-		add()
-		return nil
-	})
-	return err
+	return profiles
 }
 
 func defaultSettings(userIDs []string) map[string]*inbox.Settings {

@@ -78,7 +78,7 @@ func TestProfiles(t *testing.T) {
 		}
 	}
 	recorder.take()
-	got, err := store.Profiles(t.Context(), []string{"both", "account", "settings", "nobody", "both"})
+	got, err := storage.Ask(t.Context(), store, []string{"both", "account", "settings", "nobody", "both"}, (*storage.Batch).Profiles)
 	if err != nil {
 		t.Fatal(err)
 	}

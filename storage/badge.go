@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"belfry/inbox"
@@ -36,37 +35,31 @@ CROSS JOIN LATERAL (
     WHERE w.user_id IS NULL OR (c.created_at, c.id) > (w.created_at, w.id) OR c.id >= w.horizon) AS unseen
   FROM (SELECT n.created_at, n.id` + unreadRows + `) c) c`
 
-// UnreadCounts reads how many notifications each user has unread; the badges' Unseen stays 0. It is
+// UnreadCounts adds a read of how many notifications each user has unread; the badges' Unseen stays 0. It is
 // cheaper than Badges.
-func (s *Store) UnreadCounts(ctx context.Context, userIDs []string) (map[string]inbox.Badge, error) {
-	return s.badges(ctx, "unread counts", unreadCountsSQL, userIDs)
+func (b *Batch) UnreadCounts(userIDs []string) map[string]inbox.Badge {
+	return b.badges("unread counts", unreadCountsSQL, userIDs)
+}
+
+// Badges adds a read of each user's counters.
+func (b *Batch) Badges(userIDs []string) map[string]inbox.Badge {
+	return b.badges("badges", badgesSQL, userIDs)
 }
 
 // Badges reads each user's counters.
 func (s *Store) Badges(ctx context.Context, userIDs []string) (map[string]inbox.Badge, error) {
-	return s.badges(ctx, "badges", badgesSQL, userIDs)
+	return Ask(ctx, s, userIDs, (*Batch).Badges)
 }
 
-func (s *Store) badges(ctx context.Context, op, sql string, userIDs []string) (map[string]inbox.Badge, error) {
-	rows, err := s.pool.Query(ctx, sql, userIDs)
-	if err != nil {
-		return nil, fault(op, err)
-	}
-	badges, err := scanBadges(rows)
-	return badges, fault(op, err)
-}
-
-// scanBadges reads rows of a user's id, two counts and their time, and closes them. The time is the
-// transaction's start, which is never later than what the counts show.
-func scanBadges(rows pgx.Rows) (map[string]inbox.Badge, error) {
-	badges := map[string]inbox.Badge{}
+// badges adds a statement whose rows are a user's id, two counts and their time: the transaction's start,
+// which is never later than what the counts show.
+func (b *Batch) badges(op, sql string, userIDs []string) map[string]inbox.Badge {
+	badges := make(map[string]inbox.Badge, len(userIDs))
 	var user string
-	var b inbox.Badge
-	_, err := pgx.ForEachRow(rows, []any{&user, &b.Unread, &b.Unseen, &b.CountedAt}, func() error {
-		badges[user] = b
-		return nil
-	})
-	return badges, err
+	var badge inbox.Badge
+	targets := []any{&user, &badge.Unread, &badge.Unseen, &badge.CountedAt}
+	b.each(op, sql, userIDs, targets, func() { badges[user] = badge })
+	return badges
 }
 
 // The watermark never moves back. The horizon always moves on: what arrived before this call and lies at

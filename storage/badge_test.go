@@ -51,7 +51,7 @@ func TestBadges(t *testing.T) {
 	for user, b := range want {
 		want[user] = inbox.Badge{Unread: b.Unread}
 	}
-	if got, err = store.UnreadCounts(t.Context(), users); err != nil {
+	if got, err = storage.Ask(t.Context(), store, users, (*storage.Batch).UnreadCounts); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got, sameCounts); diff != "" {

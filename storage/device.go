@@ -101,16 +101,20 @@ ORDER BY d.user_id, d.last_seen_at DESC, d.id DESC`
 
 // Devices returns each user's devices, the last seen first.
 func (s *Store) Devices(ctx context.Context, userIDs []string) (map[string][]*inbox.Device, error) {
-	rows, err := s.pool.Query(ctx, devicesSQL, userIDs)
-	if err != nil {
-		return nil, fault("devices", err)
-	}
-	list, err := scanDevices(rows)
+	return Ask(ctx, s, userIDs, (*Batch).Devices)
+}
+
+// Devices adds a read of each user's devices, the last seen first.
+func (b *Batch) Devices(userIDs []string) map[string][]*inbox.Device {
 	found := make(map[string][]*inbox.Device, len(userIDs))
-	for _, d := range list {
-		found[d.UserID] = append(found[d.UserID], d)
-	}
-	return found, fault("devices", err)
+	b.query("devices", func(rows pgx.Rows) error {
+		list, err := scanDevices(rows)
+		for _, d := range list {
+			found[d.UserID] = append(found[d.UserID], d)
+		}
+		return err
+	}, devicesSQL, userIDs)
+	return found
 }
 
 // scanDevices reads rows of deviceColumns and closes them.

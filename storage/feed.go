@@ -78,38 +78,27 @@ SELECT f.* FROM unnest($1::text[]) WITH ORDINALITY AS u (user_id, ord) CROSS JOI
 ) f ORDER BY u.ord, f.created_at, f.id`
 
 // FeedPages reads the same page of each of several distinct users' notifications. It costs one statement
-// however many there are, and a second one where page.Both asks for the flag of the far side, both in one round trip.
+// however many there are, and a second one where page.Both asks for the flag of the far side.
 func (s *Store) FeedPages(
 	ctx context.Context, userIDs []string, page inbox.Page, filter inbox.Filter,
 ) (map[string]Page[inbox.Notification], error) {
-	batch := &pgx.Batch{}
-	queueFeed(batch, userIDs, spanOf(page), filter)
-	probe, hasProbe := farSide(page)
-	if hasProbe {
-		queueFeed(batch, userIDs, probe, filter)
-	}
-	results := s.pool.SendBatch(ctx, batch)
-	defer func() { _ = results.Close() }()
-
-	found, err := scanFeed(results)
-	if err != nil {
-		return nil, fault("feed page", err)
-	}
-	var beyond map[string][]*inbox.Notification
-	if hasProbe {
-		if beyond, err = scanFeed(results); err != nil {
-			return nil, fault("feed page: far side", err)
-		}
-	}
-	pages := make(map[string]Page[inbox.Notification], len(userIDs))
-	for _, u := range userIDs {
-		pages[u] = newPage(page, found[u], len(beyond[u]) > 0)
-	}
-	return pages, nil
+	return Ask(ctx, s, userIDs, func(b *Batch, users []string) map[string]Page[inbox.Notification] {
+		return b.FeedPages(users, page, filter)
+	})
 }
 
-// queueFeed adds the statement that reads the span of each user's feed.
-func queueFeed(batch *pgx.Batch, userIDs []string, s span, filter inbox.Filter) {
+// FeedPages adds a read of the same page of each user's notifications: see Store.FeedPages.
+func (b *Batch) FeedPages(userIDs []string, page inbox.Page, filter inbox.Filter) map[string]Page[inbox.Notification] {
+	return pages(b, userIDs, page, list[inbox.Notification]{
+		name:      "feed page",
+		statement: func(s span) (string, []any) { return feedStatement(userIDs, s, filter) },
+		scan:      scanNotifications,
+		owner:     func(n *inbox.Notification) string { return n.UserID },
+	})
+}
+
+// feedStatement returns what reads the span of each user's feed.
+func feedStatement(userIDs []string, s span, filter inbox.Filter) (string, []any) {
 	newerAt, newerID, olderAt, olderID := s.bounds()
 	l := listsOf(filter)
 	var users any = userIDs
@@ -122,8 +111,10 @@ func queueFeed(batch *pgx.Batch, userIDs []string, s span, filter inbox.Filter) 
 	case s.backward:
 		sql = feedPagesBackwardSQL
 	}
-	batch.Queue(sql, users, newerAt, newerID, olderAt, olderID, s.limit,
-		l.unread, l.read, l.archivedUnread, l.archivedRead, filter.Categories)
+	return sql, []any{
+		users, newerAt, newerID, olderAt, olderID, s.limit,
+		l.unread, l.read, l.archivedUnread, l.archivedRead, filter.Categories,
+	}
 }
 
 // lists says which of the four lists are wanted.
@@ -141,32 +132,23 @@ func listsOf(f inbox.Filter) lists {
 	}
 }
 
-// scanFeed reads one statement's notifications, by user and in the order they come.
-func scanFeed(results pgx.BatchResults) (map[string][]*inbox.Notification, error) {
-	rows, err := results.Query()
-	if err != nil {
-		return nil, err
-	}
-	found := map[string][]*inbox.Notification{}
-	list, err := scanNotifications(rows)
-	for _, n := range list {
-		found[n.UserID] = append(found[n.UserID], n)
-	}
-	return found, err
-}
-
 // scanNotifications reads rows of feedColumns and closes them.
-func scanNotifications(rows pgx.Rows) ([]*inbox.Notification, error) {
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (*inbox.Notification, error) {
-		n := &inbox.Notification{}
-		var actorID *string
-		err := row.Scan(&n.UserID, &n.CreatedAt, (*[16]byte)(&n.ID), &n.Kind, &n.Category, &actorID,
-			&n.Title, &n.Body, &n.URL, &n.Data, &n.ReadAt, &n.ArchivedAt)
+func scanNotifications(rows pgx.Rows, add func(*inbox.Notification)) error {
+	var n inbox.Notification
+	var actorID *string
+	targets := []any{
+		&n.UserID, &n.CreatedAt, (*[16]byte)(&n.ID), &n.Kind, &n.Category, &actorID,
+		&n.Title, &n.Body, &n.URL, &n.Data, &n.ReadAt, &n.ArchivedAt,
+	}
+	_, err := pgx.ForEachRow(rows, targets, func() error {
+		row := n
 		if actorID != nil {
-			n.Actor = inbox.NewActor(*actorID, nil)
+			row.Actor = inbox.NewActor(*actorID, nil)
 		}
-		return n, err
+		add(&row)
+		return nil
 	})
+	return err
 }
 
 const notificationsByKeySQL = `-- name: NotificationsByKey
@@ -189,13 +171,7 @@ func (s *Store) Notifications(ctx context.Context, ids []inbox.NodeID) (map[stri
 	if err != nil {
 		return nil, fault("notifications by key", err)
 	}
-	list, err := scanNotifications(rows)
-	if err != nil {
-		return nil, fault("notifications by key", err)
-	}
-	found := make(map[string]*inbox.Notification, len(list))
-	for _, n := range list {
-		found[n.NodeID()] = n
-	}
-	return found, nil
+	found := make(map[string]*inbox.Notification, len(ids))
+	err = scanNotifications(rows, func(n *inbox.Notification) { found[n.NodeID()] = n })
+	return found, fault("notifications by key", err)
 }

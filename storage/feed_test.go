@@ -195,13 +195,13 @@ func TestFeedFarSide(t *testing.T) {
 		"forward, not asked": {inbox.Page{After: at}, inbox.Reach{}, []string{"FeedPage"}},
 		"forward, asked": {
 			inbox.Page{After: at, Both: true}, inbox.Reach{HasPrevious: true},
-			[]string{"FeedPage", "FeedPageBackward"},
+			[]string{"FeedPageBackward", "FeedPage"},
 		},
 		"forward from the start": {inbox.Page{Size: 1, Both: true}, inbox.Reach{}, []string{"FeedPage"}},
 		"backward, not asked":    {inbox.Page{Before: at, Backward: true}, inbox.Reach{}, []string{"FeedPageBackward"}},
 		"backward, asked": {
 			inbox.Page{Before: at, Backward: true, Both: true}, inbox.Reach{HasNext: true},
-			[]string{"FeedPageBackward", "FeedPage"},
+			[]string{"FeedPage", "FeedPageBackward"},
 		},
 		"backward from the end":     {inbox.Page{Size: 1, Backward: true, Both: true}, inbox.Reach{}, []string{"FeedPageBackward"}},
 		"forward, the other bound":  {inbox.Page{Before: at, Both: true}, inbox.Reach{}, []string{"FeedPage"}},

@@ -18,27 +18,23 @@ type FeedState struct {
 // FeedStates reads each user's counters and so many of the newest notifications. Both come from one
 // snapshot: a count that is newer than the list beside it would look like a change of its own.
 func (s *Store) FeedStates(ctx context.Context, userIDs []string, size int) (map[string]FeedState, error) {
-	states := make(map[string]FeedState, len(userIDs))
-	batch := &pgx.Batch{}
-	queueFeed(batch, userIDs, span{limit: size}, inbox.Filter{})
-	batch.Queue(badgesSQL, userIDs)
+	var b Batch
+	feeds := make(map[string][]*inbox.Notification, len(userIDs))
+	sql, args := feedStatement(userIDs, span{limit: size}, inbox.Filter{})
+	b.query("feeds", func(rows pgx.Rows) error {
+		return scanNotifications(rows, func(n *inbox.Notification) { feeds[n.UserID] = append(feeds[n.UserID], n) })
+	}, sql, args...)
+	badges := b.Badges(userIDs)
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error {
-		results := tx.SendBatch(ctx, batch)
-		defer func() { _ = results.Close() }()
-		feeds, err := scanFeed(results)
-		if err != nil {
-			return err
-		}
-		rows, err := results.Query()
-		if err != nil {
-			return err
-		}
-		badges, err := scanBadges(rows)
-		for _, u := range userIDs {
-			states[u] = FeedState{Badge: badges[u], Feed: feeds[u]}
-		}
-		return err
+		return tx.SendBatch(ctx, &b.queued).Close()
 	})
-	return states, fault("feed states", err)
+	if err != nil {
+		return nil, fault("feed states", err)
+	}
+	states := make(map[string]FeedState, len(userIDs))
+	for _, u := range userIDs {
+		states[u] = FeedState{Badge: badges[u], Feed: feeds[u]}
+	}
+	return states, nil
 }

@@ -115,12 +115,8 @@ func (s *Store) mark(ctx context.Context, op, sql, userID string, cursors []inbo
 	if rows, err = results.Query(); err != nil {
 		return Marked{}, fault(op, err)
 	}
-	list, err := scanNotifications(rows)
-	if err != nil {
+	if err := scanNotifications(rows, func(n *inbox.Notification) { m.Notifications[n.Cursor()] = n }); err != nil {
 		return Marked{}, fault(op, err)
-	}
-	for _, n := range list {
-		m.Notifications[n.Cursor()] = n
 	}
 	// The transaction ends with the batch: a write is acknowledged only when closing it has succeeded.
 	return m, fault(op, results.Close())

@@ -3,6 +3,7 @@ package storage
 import (
 	"slices"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"belfry/inbox"
@@ -72,4 +73,35 @@ func newPage[T any](p inbox.Page, rows []*T, isBeyond bool) Page[T] {
 		return Page[T]{rows, inbox.Reach{HasNext: isBeyond, HasPrevious: more}}
 	}
 	return Page[T]{rows, inbox.Reach{HasNext: more, HasPrevious: isBeyond}}
+}
+
+// list is where pages of rows come from.
+type list[T any] struct {
+	name string
+	// statement returns what reads a span of each user's list, in the order of the users or of one user's rows.
+	statement func(span) (sql string, args []any)
+	scan      func(pgx.Rows, func(*T)) error
+	owner     func(*T) string
+}
+
+// pages adds the reads of one page of each user's list, and of its far side where that is asked for.
+func pages[T any](b *Batch, userIDs []string, page inbox.Page, l list[T]) map[string]Page[T] {
+	beyond := map[string]bool{}
+	if probe, ok := farSide(page); ok {
+		sql, args := l.statement(probe)
+		b.query(l.name+": far side", func(rows pgx.Rows) error {
+			return l.scan(rows, func(row *T) { beyond[l.owner(row)] = true })
+		}, sql, args...)
+	}
+	pages := make(map[string]Page[T], len(userIDs))
+	sql, args := l.statement(spanOf(page))
+	b.query(l.name, func(rows pgx.Rows) error {
+		found := make(map[string][]*T, len(userIDs))
+		err := l.scan(rows, func(row *T) { u := l.owner(row); found[u] = append(found[u], row) })
+		for _, u := range userIDs {
+			pages[u] = newPage(page, found[u], beyond[u])
+		}
+		return err
+	}, sql, args...)
+	return pages
 }

@@ -16,7 +16,10 @@ func hotCalls() []func(context.Context, *storage.Store) error {
 			_, err := s.FeedPages(ctx, users, inbox.Page{Size: 20, After: position, Both: true}, inbox.Filter{})
 			return err
 		},
-		func(ctx context.Context, s *storage.Store) error { _, err := s.UnreadCounts(ctx, users); return err },
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := storage.Ask(ctx, s, users, (*storage.Batch).UnreadCounts)
+			return err
+		},
 		func(ctx context.Context, s *storage.Store) error { _, err := s.Badges(ctx, users); return err },
 		func(ctx context.Context, s *storage.Store) error { return s.MarkSeen(ctx, "light8", nil) },
 		func(ctx context.Context, s *storage.Store) error {
@@ -35,7 +38,10 @@ func calls() []func(context.Context, *storage.Store) error {
 			_, err := s.FeedPages(ctx, users, inbox.Page{Size: 20, After: &at[1], Both: true}, inbox.Filter{})
 			return err
 		},
-		func(ctx context.Context, s *storage.Store) error { _, err := s.UnreadCounts(ctx, users); return err },
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := storage.Ask(ctx, s, users, (*storage.Batch).UnreadCounts)
+			return err
+		},
 		func(ctx context.Context, s *storage.Store) error { _, err := s.Badges(ctx, users); return err },
 		func(ctx context.Context, s *storage.Store) error { return s.MarkSeen(ctx, "light3", nil) },
 		func(ctx context.Context, s *storage.Store) error { return s.MarkSeen(ctx, "light3", &at[1]) },
@@ -67,8 +73,14 @@ func calls() []func(context.Context, *storage.Store) error {
 		},
 		func(ctx context.Context, s *storage.Store) error { _, err := s.Accounts(ctx, users); return err },
 		func(ctx context.Context, s *storage.Store) error { _, err := s.Settings(ctx, users); return err },
-		func(ctx context.Context, s *storage.Store) error { _, err := s.Profiles(ctx, users); return err },
-		func(ctx context.Context, s *storage.Store) error { _, err := s.Preferences(ctx, users); return err },
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := storage.Ask(ctx, s, users, (*storage.Batch).Profiles)
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := storage.Ask(ctx, s, users, (*storage.Batch).Preferences)
+			return err
+		},
 		func(ctx context.Context, s *storage.Store) error {
 			return s.PutAccount(ctx, inbox.AccountInput{UserID: "light7", DisplayName: "name"})
 		},

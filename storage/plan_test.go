@@ -138,7 +138,7 @@ func (c *crowded) testPageShape(t *testing.T) {
 func (c *crowded) testCount(t *testing.T) {
 	var got map[string]inbox.Badge
 	plan := c.plans(t, func(ctx context.Context, s *storage.Store) (err error) {
-		got, err = s.UnreadCounts(ctx, []string{readCrowd.userID})
+		got, err = storage.Ask(ctx, s, []string{readCrowd.userID}, (*storage.Batch).UnreadCounts)
 		return err
 	})["UnreadCounts"]
 	if diff := cmp.Diff(map[string]inbox.Badge{readCrowd.userID: {Unread: few}}, got, sameCounts); diff != "" {

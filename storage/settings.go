@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"belfry/inbox"
@@ -99,19 +98,14 @@ SELECT p.user_id, p.category, p.channel, p.enabled FROM preferences p
 WHERE p.user_id = ANY ($1::text[])
 ORDER BY p.user_id, p.category COLLATE "C", p.channel`
 
-// Preferences returns what each user has chosen, by category and channel.
-func (s *Store) Preferences(ctx context.Context, userIDs []string) (map[string][]*inbox.Preference, error) {
-	rows, err := s.pool.Query(ctx, preferencesSQL, userIDs)
-	if err != nil {
-		return nil, fault("preferences", err)
-	}
+// Preferences adds a read of what each user has chosen, by category and channel.
+func (b *Batch) Preferences(userIDs []string) map[string][]*inbox.Preference {
 	var user string
 	var p inbox.Preference
-	found := map[string][]*inbox.Preference{}
-	_, err = pgx.ForEachRow(rows, []any{&user, &p.Category, &p.Channel, &p.Enabled}, func() error {
-		copied := p
-		found[user] = append(found[user], &copied)
-		return nil
+	found := make(map[string][]*inbox.Preference, len(userIDs))
+	b.each("preferences", preferencesSQL, userIDs, []any{&user, &p.Category, &p.Channel, &p.Enabled}, func() {
+		chosen := p
+		found[user] = append(found[user], &chosen)
 	})
-	return found, fault("preferences", err)
+	return found
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"belfry/inbox"
+	"belfry/storage"
 	"belfry/storage/storagetest"
 )
 
@@ -99,7 +100,7 @@ func TestSetPreference(t *testing.T) {
 	set("a", inbox.ChannelInApp, true)
 	set("B", inbox.ChannelEmail, true)
 	set("a", inbox.ChannelPush, true)
-	got, err := store.Preferences(t.Context(), []string{"u", "nobody"})
+	got, err := storage.Ask(t.Context(), store, []string{"u", "nobody"}, (*storage.Batch).Preferences)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +135,7 @@ func TestPreferenceLimit(t *testing.T) {
 			t.Errorf("%s: got %v and settings %v, want %v", tt.category, ok, settings, tt.want)
 		}
 	}
-	got, err := store.Preferences(t.Context(), []string{"u"})
+	got, err := storage.Ask(t.Context(), store, []string{"u"}, (*storage.Batch).Preferences)
 	if err != nil {
 		t.Fatal(err)
 	}
