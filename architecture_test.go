@@ -35,6 +35,7 @@ var mayImport = map[string][]string{
 	"auth": {
 		"belfry/inbox",
 		"github.com/MicahParks/jwkset", "github.com/MicahParks/keyfunc/v3", "github.com/golang-jwt/jwt/v5",
+		"github.com/hashicorp/golang-lru/v2",
 	},
 	"live":         {"belfry/inbox", "github.com/nats-io/nats.go"},
 	"push":         {"belfry/inbox", "belfry/storage"},

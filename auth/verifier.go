@@ -2,6 +2,7 @@ package auth
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -24,6 +25,7 @@ type Verifier struct {
 	leeway  time.Duration
 	secret  []byte  // nil with a JWKS
 	keys    *keySet // nil with a secret
+	cache   cache
 }
 
 // Open makes a Verifier. With a JWKS URL it fetches the keys once, for at most 5 seconds, and then
@@ -38,7 +40,7 @@ func open(ctx context.Context, cfg Config, log *slog.Logger, transport http.Roun
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	v := &Verifier{methods: []string{"HS256"}, leeway: cfg.Leeway, secret: slices.Clone(cfg.Secret)}
+	v := &Verifier{methods: []string{"HS256"}, leeway: cfg.Leeway, secret: slices.Clone(cfg.Secret), cache: newCache()}
 	if cfg.JWKSURL != "" {
 		v.methods = []string{"RS256", "ES256", "EdDSA"}
 		v.keys = openKeySet(ctx, cfg.JWKSURL, log, transport)
@@ -73,10 +75,15 @@ func (v *Verifier) Close() {
 
 // Verify returns whom the token speaks for. It fails with Unauthenticated where the token cannot be
 // accepted, and with Unavailable as long as the keys have never been fetched. An unknown key id has
-// the keys fetched again, at most every 10 seconds, and waits for that.
+// the keys fetched again, at most every 10 seconds, and waits for that. A token that was accepted is not
+// looked into again for a minute.
 func (v *Verifier) Verify(ctx context.Context, token string) (inbox.Caller, error) {
 	if len(token) > MaxToken {
 		return inbox.Caller{}, refuse("token is too long")
+	}
+	key, now := sha256.Sum256([]byte(token)), time.Now()
+	if caller, ok := v.cache.caller(key, now); ok {
+		return caller, nil
 	}
 	// The base64 decoder skips line breaks, so that one token would have many spellings.
 	if strings.ContainsAny(token, "\r\n") {
@@ -87,7 +94,12 @@ func (v *Verifier) Verify(ctx context.Context, token string) (inbox.Caller, erro
 	if err != nil {
 		return inbox.Caller{}, v.explain(parsed, err)
 	}
-	return callerOf(claims, v.leeway)
+	caller, err := callerOf(claims, v.leeway)
+	if err != nil {
+		return inbox.Caller{}, err
+	}
+	v.cache.remember(key, caller, now)
+	return caller, nil
 }
 
 func (v *Verifier) keyFor(ctx context.Context) jwt.Keyfunc {

@@ -117,8 +117,10 @@ func tripOf(ctx context.Context, store *storage.Store, userID string) *trip {
 	t := ls.trips[key]
 	if t == nil {
 		t = &trip{store: store, reads: map[any]func(*storage.Batch, []string) answers{}}
+		reads := size * countReads(ctx, userID)
 		t.loader = dataloader.NewBatchedLoader(t.ask,
-			dataloader.WithBatchCapacity[question, any](size*countReads(ctx, userID)), dataloader.WithWait[question, any](batchWait))
+			dataloader.WithBatchCapacity[question, any](reads), dataloader.WithInputCapacity[question, any](reads),
+			dataloader.WithWait[question, any](batchWait))
 		ls.trips[key] = t
 	}
 	return t
