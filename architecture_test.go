@@ -48,7 +48,7 @@ var mayImport = map[string][]string{
 	},
 	"resolvers": {
 		"belfry/graph", "belfry/inbox", "belfry/live", "belfry/scalar", "belfry/storage",
-		"github.com/99designs/gqlgen/...", "github.com/graph-gophers/dataloader/v7", "github.com/vektah/gqlparser/v2/...",
+		"github.com/99designs/gqlgen/...", "github.com/vektah/gqlparser/v2/...",
 	},
 	"web":     nil,
 	"bench":   {"..."},
