@@ -44,7 +44,8 @@ var mayImport = map[string][]string{
 	"push/exposim": {"belfry/inbox"},
 	"transport/...": {
 		"belfry/inbox", "belfry/transport/...",
-		"github.com/99designs/gqlgen/...", "github.com/coder/websocket/...", "github.com/vektah/gqlparser/v2/...",
+		"github.com/99designs/gqlgen/...", "github.com/coder/websocket/...", "github.com/klauspost/compress/gzhttp",
+		"github.com/vektah/gqlparser/v2/...",
 	},
 	"resolvers": {
 		"belfry/graph", "belfry/inbox", "belfry/live", "belfry/scalar", "belfry/storage",

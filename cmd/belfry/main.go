@@ -47,6 +47,9 @@ func main() {
 	defer stop()
 	// The first signal ends ctx and gives the signals back, so that a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
+	if err := tuneRuntime(os.LookupEnv); err != nil {
+		_, _ = fmt.Fprintf(os.Stderr, "belfry: memory limit: %v\n", err)
+	}
 	os.Exit(run(ctx, environment{os.LookupEnv, os.Stdout, os.Stderr}, os.Args[1:]))
 }
 

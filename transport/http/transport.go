@@ -66,7 +66,7 @@ func Execute(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor,
 	if len(response.Data) == 0 {
 		status = rejected(mediaType)
 	}
-	write(w, status, mediaType, response)
+	write(w, r, status, mediaType, response)
 }
 
 // Reject answers a request that Read has an error about.
@@ -84,13 +84,13 @@ func Reject(w http.ResponseWriter, r *http.Request, exec graphql.GraphExecutor, 
 		if !ok {
 			errs = gqlerror.List{gqlerror.Wrap(err)}
 		}
-		write(w, rejected(mediaType), mediaType, exec.DispatchError(r.Context(), errs))
+		write(w, r, rejected(mediaType), mediaType, exec.DispatchError(r.Context(), errs))
 		return
 	}
 	if refusal.Allow != "" {
 		w.Header().Set("Allow", refusal.Allow)
 	}
-	write(w, refusal.Status, mediaType, exec.DispatchError(r.Context(), gqlerror.List{gqlerror.Wrap(refusal)}))
+	write(w, r, refusal.Status, mediaType, exec.DispatchError(r.Context(), gqlerror.List{gqlerror.Wrap(refusal)}))
 }
 
 func notAcceptable() *Refusal {
@@ -105,14 +105,17 @@ func rejected(mediaType string) int {
 	return http.StatusOK
 }
 
-func write(w http.ResponseWriter, status int, mediaType string, response *graphql.Response) {
+// write sends a response, whole and by one call.
+func write(w http.ResponseWriter, r *http.Request, status int, mediaType string, response *graphql.Response) {
 	body := AppendResponse(make([]byte, 0, len(response.Data)+64), response)
-	header := w.Header()
-	header.Set("Content-Type", mediaType+"; charset=utf-8")
-	header.Set("Content-Length", strconv.Itoa(len(body)))
-	// An answer is one user's, and old the moment after.
-	header.Set("Cache-Control", "no-store")
-	header.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	_, _ = w.Write(body) //nolint:gosec // G705 takes JSON for HTML. An error means that the client has gone
+	compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		header := w.Header()
+		header.Set("Content-Type", mediaType+"; charset=utf-8")
+		header.Set("Content-Length", strconv.Itoa(len(body)))
+		// An answer is one user's, and old the moment after.
+		header.Set("Cache-Control", "no-store")
+		header.Set("X-Content-Type-Options", "nosniff")
+		w.WriteHeader(status)
+		_, _ = w.Write(body) //nolint:gosec // G705 takes JSON for HTML. An error means that the client has gone
+	})).ServeHTTP(w, r)
 }
