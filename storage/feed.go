@@ -11,11 +11,8 @@ import (
 // A feed statement reads from four lists that are disjoint and ordered alike, and of which a filter
 // switches some on: unread ($7), read ($8), archived unread ($9), archived read ($10). Postgres merges their
 // index ranges and stops at the limit, so that the cost of a page depends neither on its depth nor on what
-// the filter leaves out; only categories ($11) are filtered row by row.
-//
-// $2 to $5 are the ends of the range, $6 is the limit. The inner limits are one more than the largest
-// page: a constant tells the planner, which does not know $6, that few rows are wanted. A list's own
-// conditions follow from its place in the index; they are there to let the planner use a partial one.
+// the filter leaves out; only categories ($11) are filtered row by row. A list's own conditions follow from
+// its place in the index; they are there to let the planner use a partial one.
 const (
 	feedColumns = `n.user_id, n.created_at, n.id, n.kind, n.category, n.actor_id, n.title, n.body, n.url, n.data,
     n.read_at, n.archived_at`
@@ -27,17 +24,10 @@ const (
 	feedRead           = ` AND n.read_at IS NOT NULL AND n.archived_at IS NULL` + feedDone + `0`
 	feedArchivedUnread = ` AND n.read_at IS NULL AND n.archived_at IS NOT NULL` + feedDone + `1`
 	feedArchivedRead   = ` AND n.read_at IS NOT NULL AND n.archived_at IS NOT NULL` + feedDone + `2`
-	feedRange          = `
-      AND (n.created_at, n.id) < ($2::timestamptz, $3::uuid)
-      AND (n.created_at, n.id) > ($4::timestamptz, $5::uuid)
+	feedSpan           = inSpan + `
       AND ($11::text[] IS NULL OR n.category = ANY ($11))`
-	feedOlder = feedRange + `
-     ORDER BY n.created_at DESC, n.id DESC LIMIT 101)`
-	feedNewer = feedRange + `
-     ORDER BY n.created_at, n.id LIMIT 101)`
-
-	ofOne  = ` AND n.user_id = $1`
-	ofEach = ` AND n.user_id = u.user_id`
+	feedOlder = feedSpan + toOlder
+	feedNewer = feedSpan + toNewer
 
 	feedOlderOfOne = feedBranch + `$7` + ofOne + feedUnread + feedOlder + ` UNION ALL` +
 		feedBranch + `$8` + ofOne + feedRead + feedOlder + ` UNION ALL` +
@@ -58,101 +48,41 @@ const (
 )
 
 const feedPageSQL = `-- name: FeedPage
-SELECT * FROM (` + feedOlderOfOne + `
-) f ORDER BY created_at DESC, id DESC LIMIT $6`
+SELECT *` + pageOfOne + feedOlderOfOne + olderOne
 
 const feedPageBackwardSQL = `-- name: FeedPageBackward
-SELECT * FROM (` + feedNewerOfOne + `
-) f ORDER BY created_at, id LIMIT $6`
+SELECT *` + pageOfOne + feedNewerOfOne + newerOne
 
 const feedPagesSQL = `-- name: FeedPages
-SELECT f.* FROM unnest($1::text[]) WITH ORDINALITY AS u (user_id, ord) CROSS JOIN LATERAL (
-  SELECT * FROM (` + feedOlderOfEach + `
-  ) l ORDER BY created_at DESC, id DESC LIMIT $6
-) f ORDER BY u.ord, f.created_at DESC, f.id DESC`
+SELECT f.*` + pagesOfEach + feedOlderOfEach + olderEach
 
 const feedPagesBackwardSQL = `-- name: FeedPagesBackward
-SELECT f.* FROM unnest($1::text[]) WITH ORDINALITY AS u (user_id, ord) CROSS JOIN LATERAL (
-  SELECT * FROM (` + feedNewerOfEach + `
-  ) l ORDER BY created_at, id LIMIT $6
-) f ORDER BY u.ord, f.created_at, f.id`
+SELECT f.*` + pagesOfEach + feedNewerOfEach + newerEach
 
-// FeedPages reads the same page of each of several distinct users' notifications. It costs one statement
-// however many there are, and a second one where page.Both asks for the flag of the far side, both in one round trip.
+var feedList = &list[inbox.Notification]{
+	name:  "feed page",
+	ofOne: feedPageSQL, ofOneBackward: feedPageBackwardSQL,
+	ofEach: feedPagesSQL, ofEachBackward: feedPagesBackwardSQL,
+	scan:  scanNotifications,
+	owner: func(n *inbox.Notification) string { return n.UserID },
+}
+
+// FeedPages reads the same page of each of several distinct users' notifications, in one round trip.
 func (s *Store) FeedPages(
 	ctx context.Context, userIDs []string, page inbox.Page, filter inbox.Filter,
 ) (map[string]Page[inbox.Notification], error) {
-	batch := &pgx.Batch{}
-	queueFeed(batch, userIDs, spanOf(page), filter)
-	probe, hasProbe := farSide(page)
-	if hasProbe {
-		queueFeed(batch, userIDs, probe, filter)
-	}
-	results := s.pool.SendBatch(ctx, batch)
-	defer func() { _ = results.Close() }()
-
-	found, err := scanFeed(results)
-	if err != nil {
-		return nil, fault("feed page", err)
-	}
-	var beyond map[string][]*inbox.Notification
-	if hasProbe {
-		if beyond, err = scanFeed(results); err != nil {
-			return nil, fault("feed page: far side", err)
-		}
-	}
-	pages := make(map[string]Page[inbox.Notification], len(userIDs))
-	for _, u := range userIDs {
-		pages[u] = newPage(page, found[u], len(beyond[u]) > 0)
-	}
-	return pages, nil
+	return feedList.pages(ctx, s, userIDs, page, feedArguments(filter)...)
 }
 
-// queueFeed adds the statement that reads the span of each user's feed.
-func queueFeed(batch *pgx.Batch, userIDs []string, s span, filter inbox.Filter) {
-	newerAt, newerID, olderAt, olderID := s.bounds()
-	l := listsOf(filter)
-	var users any = userIDs
-	sql := feedPagesSQL
-	switch {
-	case len(userIDs) == 1 && s.backward:
-		users, sql = userIDs[0], feedPageBackwardSQL
-	case len(userIDs) == 1:
-		users, sql = userIDs[0], feedPageSQL
-	case s.backward:
-		sql = feedPagesBackwardSQL
-	}
-	batch.Queue(sql, users, newerAt, newerID, olderAt, olderID, s.limit,
-		l.unread, l.read, l.archivedUnread, l.archivedRead, filter.Categories)
-}
-
-// lists says which of the four lists are wanted.
-type lists struct {
-	unread, read, archivedUnread, archivedRead bool
-}
-
-func listsOf(f inbox.Filter) lists {
+// feedArguments returns a filter as the feed's own parameters, $7 to $11.
+func feedArguments(f inbox.Filter) []any {
 	isWanted := func(isArchived bool, status inbox.Status) bool {
 		return (f.Archived == nil || *f.Archived == isArchived) && (f.Status == nil || *f.Status == status)
 	}
-	return lists{
-		unread: isWanted(false, inbox.StatusUnread), read: isWanted(false, inbox.StatusRead),
-		archivedUnread: isWanted(true, inbox.StatusUnread), archivedRead: isWanted(true, inbox.StatusRead),
+	return []any{
+		isWanted(false, inbox.StatusUnread), isWanted(false, inbox.StatusRead),
+		isWanted(true, inbox.StatusUnread), isWanted(true, inbox.StatusRead), f.Categories,
 	}
-}
-
-// scanFeed reads one statement's notifications, by user and in the order they come.
-func scanFeed(results pgx.BatchResults) (map[string][]*inbox.Notification, error) {
-	rows, err := results.Query()
-	if err != nil {
-		return nil, err
-	}
-	found := map[string][]*inbox.Notification{}
-	list, err := scanNotifications(rows)
-	for _, n := range list {
-		found[n.UserID] = append(found[n.UserID], n)
-	}
-	return found, err
 }
 
 // scanNotifications reads rows of feedColumns and closes them.
@@ -177,25 +107,12 @@ JOIN notifications n ON n.user_id = k.user_id AND n.created_at = k.created_at AN
 // Notifications returns the notifications that exist among the ids, by opaque id. Ids of other kinds
 // are passed over.
 func (s *Store) Notifications(ctx context.Context, ids []inbox.NodeID) (map[string]*inbox.Notification, error) {
-	var users []string
-	var cursors []inbox.Cursor
-	for _, n := range ids {
-		if n.Kind == inbox.KindNotification {
-			users, cursors = append(users, n.UserID), append(cursors, n.Position)
-		}
-	}
+	users, cursors := positionsOf(ids, inbox.KindNotification)
 	times, uuids := keys(cursors)
 	rows, err := s.pool.Query(ctx, notificationsByKeySQL, users, times, uuids)
 	if err != nil {
 		return nil, fault("notifications by key", err)
 	}
-	list, err := scanNotifications(rows)
-	if err != nil {
-		return nil, fault("notifications by key", err)
-	}
-	found := make(map[string]*inbox.Notification, len(list))
-	for _, n := range list {
-		found[n.NodeID()] = n
-	}
-	return found, nil
+	found, err := byNodeID(scanNotifications(rows))
+	return found, fault("notifications by key", err)
 }

@@ -20,13 +20,13 @@ type FeedState struct {
 func (s *Store) FeedStates(ctx context.Context, userIDs []string, size int) (map[string]FeedState, error) {
 	states := make(map[string]FeedState, len(userIDs))
 	batch := &pgx.Batch{}
-	queueFeed(batch, userIDs, span{limit: size}, inbox.Filter{})
+	feedList.queue(batch, userIDs, span{limit: size}, feedArguments(inbox.Filter{})...)
 	batch.Queue(badgesSQL, userIDs)
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error {
 		results := tx.SendBatch(ctx, batch)
 		defer func() { _ = results.Close() }()
-		feeds, err := scanFeed(results)
+		feeds, err := feedList.collect(results)
 		if err != nil {
 			return err
 		}

@@ -1,8 +1,10 @@
 package storage
 
 import (
+	"context"
 	"slices"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"belfry/inbox"
@@ -58,6 +60,119 @@ func (s span) bounds() (newerAt pgtype.Timestamptz, newerID pgtype.UUID, olderAt
 		olderAt, olderID = at(*s.older), id(s.older.ID)
 	}
 	return newerAt, newerID, olderAt, olderID
+}
+
+// The parts that the statements of all lists have in common. $1 is whose list is read, $2 to $5 are the ends
+// of the range and $6 is the limit; what a list needs beside comes from $7 on.
+//
+// The inner limits are one more than the largest page: a constant tells the planner, which does not know
+// $6, that few rows are wanted.
+const (
+	ofOne  = ` AND user_id = $1`
+	ofEach = ` AND user_id = u.user_id`
+
+	inSpan = `
+      AND (created_at, id) < ($2::timestamptz, $3::uuid)
+      AND (created_at, id) > ($4::timestamptz, $5::uuid)`
+	toOlder = `
+     ORDER BY created_at DESC, id DESC LIMIT 101)`
+	toNewer = `
+     ORDER BY created_at, id LIMIT 101)`
+
+	pageOfOne = ` FROM (`
+	olderOne  = `
+) f ORDER BY created_at DESC, id DESC LIMIT $6`
+	newerOne = `
+) f ORDER BY created_at, id LIMIT $6`
+
+	pagesOfEach = ` FROM unnest($1::text[]) WITH ORDINALITY AS u (user_id, ord) CROSS JOIN LATERAL (
+  SELECT * FROM (`
+	olderEach = `
+  ) l ORDER BY created_at DESC, id DESC LIMIT $6
+) f ORDER BY u.ord, f.created_at DESC, f.id DESC`
+	newerEach = `
+  ) l ORDER BY created_at, id LIMIT $6
+) f ORDER BY u.ord, f.created_at, f.id`
+)
+
+// list is a kind of list that users have, and how a span of it is read: one user's or several distinct
+// users', and to older rows or to newer ones.
+type list[T any] struct {
+	name                   string // for errors
+	ofOne, ofOneBackward   string
+	ofEach, ofEachBackward string
+	scan                   func(pgx.Rows) ([]*T, error)
+	owner                  func(*T) string
+}
+
+// pages reads the same page of each of several distinct users. It costs one statement however many there
+// are, and a second one where page.Both asks for the flag of the far side, both in one round trip. The
+// statements' own parameters are the last arguments.
+func (l *list[T]) pages(
+	ctx context.Context, s *Store, userIDs []string, page inbox.Page, own ...any,
+) (map[string]Page[T], error) {
+	batch := &pgx.Batch{}
+	l.queuePages(batch, userIDs, page, own...)
+	results := s.pool.SendBatch(ctx, batch)
+	defer func() { _ = results.Close() }()
+	return l.collectPages(results, userIDs, page)
+}
+
+// queuePages adds the statements of a page.
+func (l *list[T]) queuePages(batch *pgx.Batch, userIDs []string, page inbox.Page, own ...any) {
+	l.queue(batch, userIDs, spanOf(page), own...)
+	if probe, ok := farSide(page); ok {
+		l.queue(batch, userIDs, probe, own...)
+	}
+}
+
+// collectPages reads what queuePages has asked for.
+func (l *list[T]) collectPages(results pgx.BatchResults, userIDs []string, page inbox.Page) (map[string]Page[T], error) {
+	found, err := l.collect(results)
+	if err != nil {
+		return nil, fault(l.name, err)
+	}
+	var beyond map[string][]*T
+	if _, ok := farSide(page); ok {
+		if beyond, err = l.collect(results); err != nil {
+			return nil, fault(l.name+": far side", err)
+		}
+	}
+	pages := make(map[string]Page[T], len(userIDs))
+	for _, u := range userIDs {
+		pages[u] = newPage(page, found[u], len(beyond[u]) > 0)
+	}
+	return pages, nil
+}
+
+// queue adds the statement that reads the span of each user's list.
+func (l *list[T]) queue(batch *pgx.Batch, userIDs []string, s span, own ...any) {
+	var users any = userIDs
+	sql := l.ofEach
+	switch {
+	case len(userIDs) == 1 && s.backward:
+		users, sql = userIDs[0], l.ofOneBackward
+	case len(userIDs) == 1:
+		users, sql = userIDs[0], l.ofOne
+	case s.backward:
+		sql = l.ofEachBackward
+	}
+	newerAt, newerID, olderAt, olderID := s.bounds()
+	batch.Queue(sql, append([]any{users, newerAt, newerID, olderAt, olderID, s.limit}, own...)...)
+}
+
+// collect reads one statement's rows, by user and in the order they come.
+func (l *list[T]) collect(results pgx.BatchResults) (map[string][]*T, error) {
+	rows, err := results.Query()
+	if err != nil {
+		return nil, err
+	}
+	found := map[string][]*T{}
+	all, err := l.scan(rows)
+	for _, row := range all {
+		found[l.owner(row)] = append(found[l.owner(row)], row)
+	}
+	return found, err
 }
 
 // newPage makes a page of the rows read for its span, in the order read, and of whether its far side
