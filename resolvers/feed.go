@@ -22,15 +22,10 @@ func (r userResolver) Notifications(
 	if err := mayRead(ctx, user.ID); err != nil {
 		return nil, err
 	}
-	page, err := inbox.NewPage(first, after, last, before)
+	page, err := newPage(ctx, first, after, last, before)
 	if err != nil {
 		return nil, err
 	}
-	far := "hasPreviousPage"
-	if page.Backward {
-		far = "hasNextPage"
-	}
-	page.Both = selects(ctx, "pageInfo", far)
 	list, err := newFilter(filter)
 	if err != nil {
 		return nil, err
@@ -51,7 +46,8 @@ func (r userResolver) Notifications(
 	if err != nil {
 		return nil, err
 	}
-	return newConnection(found), nil
+	edges, info := connect(found.Rows, found.Reach, newNotificationEdge)
+	return &graph.NotificationConnection{Edges: edges, Nodes: found.Rows, PageInfo: info}, nil
 }
 
 // newFilter turns the argument into a filter. Without one, a list leaves archived notifications out.
@@ -63,18 +59,6 @@ func newFilter(in *graph.NotificationFilter) (inbox.Filter, error) {
 	return inbox.NewFilter(in.Status, in.Categories, in.Archived)
 }
 
-func newConnection(page storage.Page[inbox.Notification]) *graph.NotificationConnection {
-	c := &graph.NotificationConnection{
-		Edges:    make([]*graph.NotificationEdge, len(page.Rows)),
-		Nodes:    page.Rows,
-		PageInfo: &graph.PageInfo{HasNextPage: page.Reach.HasNext, HasPreviousPage: page.Reach.HasPrevious},
-	}
-	for i, n := range page.Rows {
-		c.Edges[i] = &graph.NotificationEdge{Cursor: n.Cursor().String(), Node: n}
-	}
-	if len(c.Edges) > 0 {
-		c.PageInfo.StartCursor = &c.Edges[0].Cursor
-		c.PageInfo.EndCursor = &c.Edges[len(c.Edges)-1].Cursor
-	}
-	return c
+func newNotificationEdge(n *inbox.Notification) *graph.NotificationEdge {
+	return &graph.NotificationEdge{Cursor: n.Cursor().String(), Node: n}
 }
