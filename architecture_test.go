@@ -50,6 +50,7 @@ var mayImport = map[string][]string{
 	"resolvers": {
 		"belfry/graph", "belfry/inbox", "belfry/live", "belfry/scalar", "belfry/storage",
 		"github.com/99designs/gqlgen/...", "github.com/vektah/gqlparser/v2/...",
+		"golang.org/x/text/unicode/norm",
 	},
 	"web":     nil,
 	"bench":   {"..."},

@@ -77,7 +77,7 @@ func serve(ctx context.Context) error {
 	})
 	go hub.Run(ctx)
 	wakePush := startPush(ctx, store, logger)
-	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(store, hub, wakePush)})
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(resolvers.Config{Store: store, Hub: hub, WakePush: wakePush})})
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", withCaller(transport.New(ctx, schema, transport.Config{
 		Logger: logger, PrepareResponse: resolvers.WithLoaders, Authenticate: authenticate,

@@ -15,6 +15,24 @@ type InboxEvent interface {
 	IsInboxEvent()
 }
 
+// A page of activities.
+type ActivityConnection struct {
+	// The activities with their cursors.
+	Edges []*ActivityEdge `json:"edges"`
+	// The activities alone.
+	Nodes []*inbox.Activity `json:"nodes"`
+	// Where the page lies in the list.
+	PageInfo *PageInfo `json:"pageInfo"`
+}
+
+// An activity and its place in the list.
+type ActivityEdge struct {
+	// The place: opaque, and good after the activity is gone.
+	Cursor string `json:"cursor"`
+	// The activity.
+	Node *inbox.Activity `json:"node"`
+}
+
 // A mark-all, as a rule to apply to what is cached. From another server it comes as NotificationsUpdated.
 type AllNotificationsRead struct {
 	// The viewer with the counts after the change.
@@ -33,6 +51,20 @@ func (AllNotificationsRead) IsInboxEvent() {}
 type BadgePayload struct {
 	// The viewer with the new counts.
 	User *inbox.User `json:"user"`
+}
+
+// Which item.
+type DeleteItemInput struct {
+	// Its `id`.
+	ID string `json:"id"`
+}
+
+// What was deleted.
+type DeleteItemPayload struct {
+	// The item's id; null where there is no such item.
+	DeletedID *string `json:"deletedId,omitempty"`
+	// Why it was refused; where it was, nothing is written.
+	UserErrors []*inbox.UserError `json:"userErrors"`
 }
 
 // What was deleted.
@@ -94,6 +126,24 @@ type InboxSnapshot struct {
 }
 
 func (InboxSnapshot) IsInboxEvent() {}
+
+// A page of items.
+type ItemConnection struct {
+	// The items with their cursors.
+	Edges []*ItemEdge `json:"edges"`
+	// The items alone.
+	Nodes []*inbox.Item `json:"nodes"`
+	// Where the page lies in the list.
+	PageInfo *PageInfo `json:"pageInfo"`
+}
+
+// An item and its place in the lists of the user's items.
+type ItemEdge struct {
+	// The place: opaque, the same in every list, and good after the item is gone. A new `createdAt` is a new place.
+	Cursor string `json:"cursor"`
+	// The item.
+	Node *inbox.Item `json:"node"`
+}
 
 // How far to read, and what.
 type MarkAllNotificationsReadInput struct {
@@ -238,6 +288,63 @@ type PutAccountInput struct {
 type PutAccountPayload struct {
 	// The user; null where the change was refused.
 	User *inbox.User `json:"user,omitempty"`
+	// Why it was refused; where it was, nothing is written.
+	UserErrors []*inbox.UserError `json:"userErrors"`
+}
+
+// An item. Replaces all that is stored under its `itemId`.
+type PutItemInput struct {
+	// Whose it is, by the host application's own id: 1 to 128 bytes, no control characters.
+	UserID string `json:"userId"`
+	// The host application's own id of the item: 1 to 128 bytes, no control characters. Two users may have the same.
+	ItemID string `json:"itemId"`
+	// One line, 1 to 1,024 bytes.
+	Title string `json:"title"`
+	// Where it leads.
+	URL *string `json:"url,omitempty"`
+	// What else a client should know.
+	Data json.RawMessage `json:"data,omitempty"`
+	// 1 to 50; repeats count once. Each is brought into Unicode's NFC, loses the white space around it and keeps its case;
+	// it then has 1 to 64 characters, none of them a control character.
+	Tags []string `json:"tags"`
+	// When it was made: 1970 to a day from now. Absent: as stored, or now. A new one moves the item in its lists.
+	CreatedAt *time.Time `json:"createdAt,omitempty"`
+}
+
+// The item after it was put.
+type PutItemPayload struct {
+	// The item with its cursor, for @prependEdge; null where it was refused.
+	ItemEdge *ItemEdge `json:"itemEdge,omitempty"`
+	// Why it was refused; where it was, nothing is written.
+	UserErrors []*inbox.UserError `json:"userErrors"`
+}
+
+// Something that a user did.
+type RecordActivityInput struct {
+	// Who did it, by the host application's own id: 1 to 128 bytes, no control characters.
+	UserID string `json:"userId"`
+	// What was done, 1 to 128 bytes.
+	Verb string `json:"verb"`
+	// What it was done to: one line of at most 1,024 bytes.
+	Object *string `json:"object,omitempty"`
+	// Where it leads.
+	URL *string `json:"url,omitempty"`
+	// What else a client should know.
+	Data json.RawMessage `json:"data,omitempty"`
+	// When it was done, for imports: 1970 to a day from now; the server's time if absent.
+	OccurredAt *time.Time `json:"occurredAt,omitempty"`
+	// After this it may be gone: later than when it was done. Absent: as the server is configured, for ever by default.
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	// The caller's own key, 1 to 1,024 bytes, told apart by user. Sent again with the same content it answers with the first
+	// call's activity; with other content it is an IDEMPOTENCY_CONFLICT, and nothing is written.
+	IdempotencyKey *string `json:"idempotencyKey,omitempty"`
+}
+
+// The activity as it is stored.
+type RecordActivityPayload struct {
+	// The activity with its cursor, for @prependEdge. Null where it was refused, and, without an error, where the key's
+	// first activity is gone, since it has expired: nothing is written then either.
+	ActivityEdge *ActivityEdge `json:"activityEdge,omitempty"`
 	// Why it was refused; where it was, nothing is written.
 	UserErrors []*inbox.UserError `json:"userErrors"`
 }

@@ -2,7 +2,6 @@ package inbox
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -53,9 +52,7 @@ func (e *Event) Check(now time.Time) []*UserError {
 	c.line(e.Title, 1, maxTitle, "input", "title")
 	c.text(e.Body, maxBody, "input", "body")
 	c.url(e.URL, "input", "url")
-	if len(e.Data) > maxData {
-		c.tooLarge(fmt.Sprintf("must have at most %d bytes of JSON", maxData), "input", "data")
-	}
+	c.json(e.Data, "input", "data")
 	c.instant(e.OccurredAt, now, "input", "occurredAt")
 	return c.errors
 }
@@ -87,16 +84,19 @@ func (e *Event) checkRecipients(c *checker) {
 }
 
 // DistinctRecipients returns the recipients in the order of their first mention.
-func (e *Event) DistinctRecipients() []string {
-	seen := make(map[string]struct{}, len(e.Recipients))
-	distinct := make([]string, 0, len(e.Recipients))
-	for _, r := range e.Recipients {
-		if _, ok := seen[r]; !ok {
-			seen[r] = struct{}{}
-			distinct = append(distinct, r)
+func (e *Event) DistinctRecipients() []string { return distinct(e.Recipients) }
+
+// distinct returns the texts in the order of their first mention.
+func distinct(texts []string) []string {
+	seen := make(map[string]struct{}, len(texts))
+	list := make([]string, 0, len(texts))
+	for _, t := range texts {
+		if _, ok := seen[t]; !ok {
+			seen[t] = struct{}{}
+			list = append(list, t)
 		}
 	}
-	return distinct
+	return list
 }
 
 // escapeColon keeps keys apart whose parts hold the separator: run a:b with kind c is not run a with
@@ -111,37 +111,32 @@ func (e *Event) KeyPrefix() string {
 	if e.RunID != nil {
 		run = escapeColon.Replace(*e.RunID)
 	} else if e.IdempotencyKey != nil {
-		sum := sha256.Sum256([]byte(*e.IdempotencyKey))
-		run = hex.EncodeToString(sum[:])
+		run = hashedKey(*e.IdempotencyKey)
 	}
 	return "notification:" + run + ":" + escapeColon.Replace(e.Kind) + ":"
+}
+
+// hashedKey returns a caller's own key as it is stored: its SHA-256 in hex.
+func hashedKey(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:])
 }
 
 // ContentHash returns a digest of all that a recipient is told. Two events with one key and two
 // digests are a conflict.
 func (e *Event) ContentHash() [sha256.Size]byte {
-	// A version ahead of the fields lets a later Belfry change what is hashed.
-	buf := []byte{1}
-	text := func(s *string) {
-		if s == nil {
-			buf = append(buf, 0)
-			return
-		}
-		buf = append(buf, 1)
-		buf = binary.AppendUvarint(buf, uint64(len(*s)))
-		buf = append(buf, *s...)
-	}
+	c := newContent()
 	data := string(e.Data)
-	text(&e.Category)
-	text(e.ActorID)
-	text(&e.Title)
-	text(e.Body)
-	text(e.URL)
-	text(&data)
+	c.text(&e.Category)
+	c.text(e.ActorID)
+	c.text(&e.Title)
+	c.text(e.Body)
+	c.text(e.URL)
+	c.text(&data)
 	if e.OccurredAt != nil {
-		buf = binary.AppendVarint(append(buf, 1), e.OccurredAt.UnixMicro())
+		c.instant(e.OccurredAt)
 	}
-	return sha256.Sum256(buf)
+	return c.hash()
 }
 
 // DispatchStatus is what became of an event for one recipient.

@@ -17,13 +17,16 @@ const (
 	KindSettings     Kind = "set"
 	KindNotification Kind = "ntf"
 	KindDevice       Kind = "dev"
+	KindActivity     Kind = "act"
+	KindItem         Kind = "itm"
 )
 
 // NodeID is what stands behind an opaque id: enough to find the row by its primary key.
 type NodeID struct {
 	Kind   Kind
 	UserID string
-	// Position is the place in the user's list with KindNotification; with KindDevice it has the ID alone.
+	// Position is the place in the user's list with KindNotification and KindActivity; with KindDevice and KindItem
+	// it has the ID alone.
 	Position Cursor
 }
 
@@ -86,15 +89,15 @@ func ParseNodeID(s string) (NodeID, bool) {
 
 func (k Kind) valid() bool {
 	switch k {
-	case KindUser, KindAccount, KindSettings, KindNotification, KindDevice:
+	case KindUser, KindAccount, KindSettings, KindNotification, KindDevice, KindActivity, KindItem:
 		return true
 	}
 	return false
 }
 
-func (k Kind) hasTime() bool { return k == KindNotification }
+func (k Kind) hasTime() bool { return k == KindNotification || k == KindActivity }
 
-func (k Kind) hasUUID() bool { return k == KindNotification || k == KindDevice }
+func (k Kind) hasUUID() bool { return k.hasTime() || k == KindDevice || k == KindItem }
 
 // storableTime reports whether Postgres and RFC 3339 can both hold the instant.
 func storableTime(t time.Time) bool { return t.Year() >= 0 && t.Year() <= 9999 }

@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -112,6 +113,13 @@ func (c *checker) url(s *string, field ...string) {
 	// Browsers drop blanks and control characters, so that what they open is not what was checked.
 	if !isWeb || !utf8.ValidString(*s) || hasControl(*s) || strings.ContainsFunc(*s, unicode.IsSpace) {
 		c.invalid("must be an absolute http or https URL", field...)
+	}
+}
+
+// json wants at most 4 KiB.
+func (c *checker) json(data json.RawMessage, field ...string) {
+	if len(data) > maxData {
+		c.tooLarge(fmt.Sprintf("must have at most %d bytes of JSON", maxData), field...)
 	}
 }
 

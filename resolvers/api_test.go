@@ -31,6 +31,9 @@ type api struct {
 	log        *bytes.Buffer
 }
 
+// activityTTL is how long activities are kept that do not say so themselves.
+const activityTTL = 90 * 24 * time.Hour
+
 func newAPI(t *testing.T) *api {
 	t.Helper()
 	a := &api{t: t, statements: &statementCounter{}, log: &bytes.Buffer{}}
@@ -43,7 +46,9 @@ func newAPI(t *testing.T) *api {
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { defer close(ended); hub.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
-	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(a.store, hub, func() {})})
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(resolvers.Config{
+		Store: a.store, Hub: hub, WakePush: func() {}, ActivityTTL: activityTTL,
+	})})
 	a.handler = transport.New(ctx, schema, transport.Config{
 		Logger: logger, Introspection: true, PrepareResponse: resolvers.WithLoaders,
 		// A socket's token is the user's id itself.

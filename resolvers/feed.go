@@ -44,19 +44,8 @@ func (r userResolver) Notifications(
 	if err != nil {
 		return nil, err
 	}
-	return newConnection(found), nil
-}
-
-// newPage turns a connection's arguments into a page. The far side's flag is looked up only where it is
-// selected.
-func newPage(ctx context.Context, first *int32, after *string, last *int32, before *string) (inbox.Page, error) {
-	page, err := inbox.NewPage(first, after, last, before)
-	far := "hasPreviousPage"
-	if page.Backward {
-		far = "hasNextPage"
-	}
-	page.Both = selects(ctx, "pageInfo", far)
-	return page, err
+	edges, info := connect(found.Rows, found.Reach, newNotificationEdge)
+	return &graph.NotificationConnection{Edges: edges, Nodes: found.Rows, PageInfo: info}, nil
 }
 
 // newFilter turns the argument into a filter. Without one, a list leaves archived notifications out.
@@ -68,18 +57,6 @@ func newFilter(in *graph.NotificationFilter) (inbox.Filter, error) {
 	return inbox.NewFilter(in.Status, in.Categories, in.Archived)
 }
 
-func newConnection(page storage.Page[inbox.Notification]) *graph.NotificationConnection {
-	c := &graph.NotificationConnection{
-		Edges:    make([]*graph.NotificationEdge, len(page.Rows)),
-		Nodes:    page.Rows,
-		PageInfo: &graph.PageInfo{HasNextPage: page.Reach.HasNext, HasPreviousPage: page.Reach.HasPrevious},
-	}
-	for i, n := range page.Rows {
-		c.Edges[i] = &graph.NotificationEdge{Cursor: n.Cursor().String(), Node: n}
-	}
-	if len(c.Edges) > 0 {
-		c.PageInfo.StartCursor = &c.Edges[0].Cursor
-		c.PageInfo.EndCursor = &c.Edges[len(c.Edges)-1].Cursor
-	}
-	return c
+func newNotificationEdge(n *inbox.Notification) *graph.NotificationEdge {
+	return &graph.NotificationEdge{Cursor: n.Cursor().String(), Node: n}
 }

@@ -27,7 +27,7 @@ func countReads(ctx context.Context, userID string) int {
 				selected["badge"] = !hasBadge(object)
 			case "devices", "preferences":
 				selected[name] = true
-			case "notifications":
+			case "notifications", "activities", "items":
 				pages++ // an alias each
 			}
 		}

@@ -38,7 +38,7 @@ func (r queryResolver) nodes(ctx context.Context, ids []string) ([]inbox.Node, e
 	}
 	found := map[inbox.Kind]map[string]inbox.Node{}
 	for _, read := range []func(context.Context, []inbox.NodeID) (inbox.Kind, map[string]inbox.Node, error){
-		r.readUsers, r.readAccounts, r.readSettings, r.readNotifications, r.readDevices,
+		r.readUsers, r.readAccounts, r.readSettings, r.readNotifications, r.readDevices, r.readActivities, r.readItems,
 	} {
 		kind, nodes, err := read(ctx, visible)
 		if err != nil {
@@ -118,6 +118,29 @@ func (r queryResolver) readDevices(ctx context.Context, ids []inbox.NodeID) (inb
 		}
 	}
 	return inbox.KindDevice, nodes, err
+}
+
+func (r queryResolver) readActivities(ctx context.Context, ids []inbox.NodeID) (inbox.Kind, map[string]inbox.Node, error) {
+	return readByKey(ctx, ids, inbox.KindActivity, r.store.Activities)
+}
+
+func (r queryResolver) readItems(ctx context.Context, ids []inbox.NodeID) (inbox.Kind, map[string]inbox.Node, error) {
+	return readByKey(ctx, ids, inbox.KindItem, r.store.Items)
+}
+
+// readByKey reads the objects of a kind whose ids are keys of their rows, where any are named.
+func readByKey[T inbox.Node](
+	ctx context.Context, ids []inbox.NodeID, kind inbox.Kind, read func(context.Context, []inbox.NodeID) (map[string]T, error),
+) (inbox.Kind, map[string]inbox.Node, error) {
+	nodes := map[string]inbox.Node{}
+	if len(usersOf(ids, kind)) == 0 {
+		return kind, nodes, nil
+	}
+	found, err := read(ctx, ids)
+	for id, n := range found {
+		nodes[id] = n
+	}
+	return kind, nodes, err
 }
 
 func add(nodes map[string]inbox.Node, n inbox.Node) { nodes[n.NodeID()] = n }

@@ -14,20 +14,32 @@ import (
 
 // Resolver answers every field that is more than a value at hand.
 type Resolver struct {
-	store    *storage.Store
-	hub      *live.Hub
-	wakePush func()
+	store       *storage.Store
+	hub         *live.Hub
+	wakePush    func()
+	activityTTL time.Duration
+}
+
+// Config is what a Resolver needs.
+type Config struct {
+	Store *storage.Store
+	// Hub is told of every change of an inbox.
+	Hub *live.Hub
+	// WakePush is called when there may be something to push.
+	WakePush func()
+	// ActivityTTL is when an activity expires that does not say so itself, counted from when it was done; 0 for
+	// never.
+	ActivityTTL time.Duration
 }
 
 var _ graph.ResolverRoot = (*Resolver)(nil)
 
-// New returns a Resolver over a store. It tells the hub of every change that it makes, and calls wakePush
-// when there may be something to push.
+// New returns a Resolver.
 //
 // After an error a change may have been made all the same, when the connection broke during the commit:
 // the hub is told then too, since a hint too many costs a look and one too few a wrong badge.
-func New(store *storage.Store, hub *live.Hub, wakePush func()) *Resolver {
-	return &Resolver{store, hub, wakePush}
+func New(cfg Config) *Resolver {
+	return &Resolver{store: cfg.Store, hub: cfg.Hub, wakePush: cfg.WakePush, activityTTL: cfg.ActivityTTL}
 }
 
 type (

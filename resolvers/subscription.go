@@ -38,8 +38,7 @@ func newInboxEvent(e live.FeedEvent) graph.InboxEvent {
 	user := &inbox.User{ID: state.UserID, Badge: &state.Badge}
 	switch e := e.(type) {
 	case *live.Created:
-		n := e.Notification
-		return &graph.NotificationCreated{User: user, NotificationEdge: &graph.NotificationEdge{Cursor: n.Cursor().String(), Node: n}}
+		return &graph.NotificationCreated{User: user, NotificationEdge: newNotificationEdge(e.Notification)}
 	case *live.Updated:
 		return &graph.NotificationsUpdated{User: user, Notifications: e.Notifications}
 	case *live.AllRead:

@@ -11,11 +11,8 @@ import (
 // A feed statement reads from four lists that are disjoint and ordered alike, and of which a filter
 // switches some on: unread ($7), read ($8), archived unread ($9), archived read ($10). Postgres merges their
 // index ranges and stops at the limit, so that the cost of a page depends neither on its depth nor on what
-// the filter leaves out; only categories ($11) are filtered row by row.
-//
-// $2 to $5 are the ends of the range, $6 is the limit. The inner limits are one more than the largest
-// page: a constant tells the planner, which does not know $6, that few rows are wanted. A list's own
-// conditions follow from its place in the index; they are there to let the planner use a partial one.
+// the filter leaves out; only categories ($11) are filtered row by row. A list's own conditions follow from
+// its place in the index; they are there to let the planner use a partial one.
 const (
 	feedColumns = `n.user_id, n.created_at, n.id, n.kind, n.category, n.actor_id, n.title, n.body, n.url, n.data,
     n.read_at, n.archived_at`
@@ -27,17 +24,10 @@ const (
 	feedRead           = ` AND n.read_at IS NOT NULL AND n.archived_at IS NULL` + feedDone + `0`
 	feedArchivedUnread = ` AND n.read_at IS NULL AND n.archived_at IS NOT NULL` + feedDone + `1`
 	feedArchivedRead   = ` AND n.read_at IS NOT NULL AND n.archived_at IS NOT NULL` + feedDone + `2`
-	feedRange          = `
-      AND (n.created_at, n.id) < ($2::timestamptz, $3::uuid)
-      AND (n.created_at, n.id) > ($4::timestamptz, $5::uuid)
+	feedSpan           = inSpan + `
       AND ($11::text[] IS NULL OR n.category = ANY ($11))`
-	feedOlder = feedRange + `
-     ORDER BY n.created_at DESC, n.id DESC LIMIT 101)`
-	feedNewer = feedRange + `
-     ORDER BY n.created_at, n.id LIMIT 101)`
-
-	ofOne  = ` AND n.user_id = $1`
-	ofEach = ` AND n.user_id = u.user_id`
+	feedOlder = feedSpan + toOlder
+	feedNewer = feedSpan + toNewer
 
 	feedOlderOfOne = feedBranch + `$7` + ofOne + feedUnread + feedOlder + ` UNION ALL` +
 		feedBranch + `$8` + ofOne + feedRead + feedOlder + ` UNION ALL` +
@@ -58,27 +48,31 @@ const (
 )
 
 const feedPageSQL = `-- name: FeedPage
-SELECT * FROM (` + feedOlderOfOne + `
-) f ORDER BY created_at DESC, id DESC LIMIT $6`
+SELECT *` + pageOfOne + feedOlderOfOne + olderOne
 
 const feedPageBackwardSQL = `-- name: FeedPageBackward
-SELECT * FROM (` + feedNewerOfOne + `
-) f ORDER BY created_at, id LIMIT $6`
+SELECT *` + pageOfOne + feedNewerOfOne + newerOne
 
 const feedPagesSQL = `-- name: FeedPages
-SELECT f.* FROM unnest($1::text[]) WITH ORDINALITY AS u (user_id, ord) CROSS JOIN LATERAL (
-  SELECT * FROM (` + feedOlderOfEach + `
-  ) l ORDER BY created_at DESC, id DESC LIMIT $6
-) f ORDER BY u.ord, f.created_at DESC, f.id DESC`
+SELECT f.*` + pagesOfEach + feedOlderOfEach + olderEach
 
 const feedPagesBackwardSQL = `-- name: FeedPagesBackward
-SELECT f.* FROM unnest($1::text[]) WITH ORDINALITY AS u (user_id, ord) CROSS JOIN LATERAL (
-  SELECT * FROM (` + feedNewerOfEach + `
-  ) l ORDER BY created_at, id LIMIT $6
-) f ORDER BY u.ord, f.created_at, f.id`
+SELECT f.*` + pagesOfEach + feedNewerOfEach + newerEach
 
-// FeedPages reads the same page of each of several distinct users' notifications. It costs one statement
-// however many there are, and a second one where page.Both asks for the flag of the far side.
+var feedList = &list[inbox.Notification]{
+	name:  "feed page",
+	ofOne: feedPageSQL, ofOneBackward: feedPageBackwardSQL,
+	ofEach: feedPagesSQL, ofEachBackward: feedPagesBackwardSQL,
+	scan:  scanNotifications,
+	owner: func(n *inbox.Notification) string { return n.UserID },
+}
+
+// FeedPages adds a read of the same page of each user's notifications.
+func (b *Batch) FeedPages(userIDs []string, page inbox.Page, filter inbox.Filter) map[string]Page[inbox.Notification] {
+	return feedList.pages(b, userIDs, page, feedArguments(filter)...)
+}
+
+// FeedPages reads the same page of each of several distinct users' notifications.
 func (s *Store) FeedPages(
 	ctx context.Context, userIDs []string, page inbox.Page, filter inbox.Filter,
 ) (map[string]Page[inbox.Notification], error) {
@@ -87,48 +81,14 @@ func (s *Store) FeedPages(
 	})
 }
 
-// FeedPages adds a read of the same page of each user's notifications: see Store.FeedPages.
-func (b *Batch) FeedPages(userIDs []string, page inbox.Page, filter inbox.Filter) map[string]Page[inbox.Notification] {
-	return pages(b, userIDs, page, list[inbox.Notification]{
-		name:      "feed page",
-		statement: func(s span) (string, []any) { return feedStatement(userIDs, s, filter) },
-		scan:      scanNotifications,
-		owner:     func(n *inbox.Notification) string { return n.UserID },
-	})
-}
-
-// feedStatement returns what reads the span of each user's feed.
-func feedStatement(userIDs []string, s span, filter inbox.Filter) (string, []any) {
-	newerAt, newerID, olderAt, olderID := s.bounds()
-	l := listsOf(filter)
-	var users any = userIDs
-	sql := feedPagesSQL
-	switch {
-	case len(userIDs) == 1 && s.backward:
-		users, sql = userIDs[0], feedPageBackwardSQL
-	case len(userIDs) == 1:
-		users, sql = userIDs[0], feedPageSQL
-	case s.backward:
-		sql = feedPagesBackwardSQL
-	}
-	return sql, []any{
-		users, newerAt, newerID, olderAt, olderID, s.limit,
-		l.unread, l.read, l.archivedUnread, l.archivedRead, filter.Categories,
-	}
-}
-
-// lists says which of the four lists are wanted.
-type lists struct {
-	unread, read, archivedUnread, archivedRead bool
-}
-
-func listsOf(f inbox.Filter) lists {
+// feedArguments returns a filter as the feed's own parameters, $7 to $11.
+func feedArguments(f inbox.Filter) []any {
 	isWanted := func(isArchived bool, status inbox.Status) bool {
 		return (f.Archived == nil || *f.Archived == isArchived) && (f.Status == nil || *f.Status == status)
 	}
-	return lists{
-		unread: isWanted(false, inbox.StatusUnread), read: isWanted(false, inbox.StatusRead),
-		archivedUnread: isWanted(true, inbox.StatusUnread), archivedRead: isWanted(true, inbox.StatusRead),
+	return []any{
+		isWanted(false, inbox.StatusUnread), isWanted(false, inbox.StatusRead),
+		isWanted(true, inbox.StatusUnread), isWanted(true, inbox.StatusRead), f.Categories,
 	}
 }
 
@@ -159,19 +119,12 @@ JOIN notifications n ON n.user_id = k.user_id AND n.created_at = k.created_at AN
 // Notifications returns the notifications that exist among the ids, by opaque id. Ids of other kinds
 // are passed over.
 func (s *Store) Notifications(ctx context.Context, ids []inbox.NodeID) (map[string]*inbox.Notification, error) {
-	var users []string
-	var cursors []inbox.Cursor
-	for _, n := range ids {
-		if n.Kind == inbox.KindNotification {
-			users, cursors = append(users, n.UserID), append(cursors, n.Position)
-		}
-	}
+	users, cursors := positionsOf(ids, inbox.KindNotification)
 	times, uuids := keys(cursors)
 	rows, err := s.pool.Query(ctx, notificationsByKeySQL, users, times, uuids)
 	if err != nil {
 		return nil, fault("notifications by key", err)
 	}
-	found := make(map[string]*inbox.Notification, len(ids))
-	err = scanNotifications(rows, func(n *inbox.Notification) { found[n.NodeID()] = n })
+	found, err := byNodeID(rows, scanNotifications)
 	return found, fault("notifications by key", err)
 }

@@ -159,7 +159,7 @@ func (w *writer) insert(t *testing.T) error {
 
 // checkReader walks over a whole list and reports what is repeated, out of order or skipped.
 func checkReader(t *testing.T, store *storage.Store, m *model, p inbox.Page, f inbox.Filter) {
-	name := pageName(p, f)
+	name := feedName(f) + ", " + pageName(p)
 	begin := m.begin()
 	seen := map[inbox.Cursor]bool{}
 	var last *inbox.Cursor

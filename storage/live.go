@@ -20,10 +20,9 @@ type FeedState struct {
 func (s *Store) FeedStates(ctx context.Context, userIDs []string, size int) (map[string]FeedState, error) {
 	var b Batch
 	feeds := make(map[string][]*inbox.Notification, len(userIDs))
-	sql, args := feedStatement(userIDs, span{limit: size}, inbox.Filter{})
-	b.query("feeds", func(rows pgx.Rows) error {
+	feedList.queue(&b, userIDs, span{limit: size}, feedArguments(inbox.Filter{}), func(rows pgx.Rows) error {
 		return scanNotifications(rows, func(n *inbox.Notification) { feeds[n.UserID] = append(feeds[n.UserID], n) })
-	}, sql, args...)
+	})
 	badges := b.Badges(userIDs)
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err := pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error {

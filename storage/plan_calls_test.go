@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"context"
+	"time"
 
 	"belfry/inbox"
 	"belfry/storage"
@@ -14,6 +15,22 @@ func hotCalls() []func(context.Context, *storage.Store) error {
 	return []func(context.Context, *storage.Store) error{
 		func(ctx context.Context, s *storage.Store) error {
 			_, err := s.FeedPages(ctx, users, inbox.Page{Size: 20, After: position, Both: true}, inbox.Filter{})
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := activityPages(ctx, s, users, inbox.Page{Size: 20, After: position, Both: true})
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := itemPages(ctx, s, users, inbox.Page{Size: 20, After: position, Both: true}, nil)
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := itemPages(ctx, s, users, inbox.Page{Size: 20, After: position, Both: true}, new("tag"))
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.PutItem(ctx, tagged("hot", "a b c"))
 			return err
 		},
 		func(ctx context.Context, s *storage.Store) error {
@@ -33,7 +50,7 @@ func hotCalls() []func(context.Context, *storage.Store) error {
 func calls() []func(context.Context, *storage.Store) error {
 	users := []string{"light1", "light2"}
 	at := []inbox.Cursor{*unreadCrowd.position(1), *unreadCrowd.position(3)}
-	return append(pushCalls(), []func(context.Context, *storage.Store) error{
+	return append(append(pushCalls(), listCalls()...), []func(context.Context, *storage.Store) error{
 		func(ctx context.Context, s *storage.Store) error {
 			_, err := s.FeedPages(ctx, users, inbox.Page{Size: 20, After: &at[1], Both: true}, inbox.Filter{})
 			return err
@@ -93,4 +110,32 @@ func calls() []func(context.Context, *storage.Store) error {
 			return err
 		},
 	}...)
+}
+
+// listCalls returns calls that send the statements of activities and items, but for their pages.
+func listCalls() []func(context.Context, *storage.Store) error {
+	return []func(context.Context, *storage.Store) error{
+		func(ctx context.Context, s *storage.Store) error {
+			_, _, err := s.RecordActivity(ctx, keyed("plan", "verb"), time.Hour)
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.Activities(ctx, []inbox.NodeID{{Kind: inbox.KindActivity, UserID: listCrowd.userID, Position: *listCrowd.position(1)}})
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			in := tagged("plan", "a b c")
+			in.UserID = listCrowd.userID
+			_, err := s.PutItem(ctx, in)
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.DeleteItem(ctx, listCrowd.userID, listCrowd.position(1).ID)
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.Items(ctx, []inbox.NodeID{{Kind: inbox.KindItem, UserID: listCrowd.userID, Position: *listCrowd.position(1)}})
+			return err
+		},
+	}
 }

@@ -37,7 +37,7 @@ type coordinate struct{ typ, field string }
 //
 //   - an alias, wherever it is used: aliases are how one row is sent many times;
 //   - a count, and introspection;
-//   - a mutation, and each id or recipient in its input, whatever of the payload is selected.
+//   - a mutation, and each id, recipient or tag in its input, whatever of the payload is selected.
 //
 // What @skip and @include leave out counts, and so do all the fragments on an interface of which only one
 // can apply.
@@ -81,6 +81,7 @@ func newScale() scale {
 			{"Mutation", "archiveNotifications"}:    "input.ids",
 			{"Mutation", "unarchiveNotifications"}:  "input.ids",
 			{"Mutation", "deleteNotifications"}:     "input.ids",
+			{"Mutation", "putItem"}:                 "input.tags",
 		},
 		surcharges: map[coordinate]int{
 			{"User", "unreadCount"}:                  countCost,

@@ -42,6 +42,8 @@ func runDev(ctx context.Context, env environment, args []string) error {
 	address := f.String("listen", "127.0.0.1:8080", "the address to serve on")
 	data := f.String("data", defaultDataDir(env), "the directory of the database and the secret")
 	noDemo := f.Bool("no-demo", false, "leave the demo data out")
+	var activityTTL time.Duration
+	activityTTLFlag(f, &activityTTL)
 	newLogger := f.logFlags("text")
 	rest, err := f.parse(args)
 	if err != nil {
@@ -51,7 +53,7 @@ func runDev(ctx context.Context, env environment, args []string) error {
 		return fmt.Errorf("%w: unexpected %q", errUsage, rest[0])
 	}
 	logger, err := newLogger()
-	if err != nil {
+	if err := errors.Join(err, checkActivityTTL(activityTTL)); err != nil {
 		return err
 	}
 
@@ -113,7 +115,7 @@ func runDev(ctx context.Context, env environment, args []string) error {
 	browser["GET /expo-sim/"] = http.StripPrefix("/expo-sim", simulator)
 	srv := newServer(serving, parts{
 		store: store, hub: hub, wakePush: wakePush, verifier: verifier, logger: logger, introspection: true,
-		browser: browser, origins: devOrigins(), requestLevel: slog.LevelDebug,
+		browser: browser, origins: devOrigins(), activityTTL: activityTTL, requestLevel: slog.LevelDebug,
 	})
 	return srv.run(ctx, listener, devStopTimeout, greet)
 }

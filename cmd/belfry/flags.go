@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 )
 
 // errUsage is a command line that can't be carried out as written.
@@ -89,6 +90,19 @@ func (f *flags) secret(name string) (string, bool, error) {
 		return strings.TrimRight(string(data), "\r\n"), true, nil
 	}
 	return value, ok, nil
+}
+
+// activityTTLFlag adds the flag that says how long activities are kept.
+func activityTTLFlag(f *flags, ttl *time.Duration) {
+	f.DurationVar(ttl, "activity-ttl", 0,
+		"how long an activity is kept that does not say so itself, such as 2160h; for ever where 0")
+}
+
+func checkActivityTTL(ttl time.Duration) error {
+	if ttl < 0 {
+		return fmt.Errorf("%w: activity-ttl must be 0 or more", errUsage)
+	}
+	return nil
 }
 
 // jwtSecretVariable holds the secret that signs and verifies tokens. It has no flag: a command line can

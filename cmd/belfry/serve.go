@@ -25,6 +25,7 @@ type serveConfig struct {
 	origins       string
 	drainDelay    time.Duration
 	stopTimeout   time.Duration
+	activityTTL   time.Duration
 	auth          auth.Config
 	push          pushConfig
 }
@@ -42,6 +43,7 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	f.DurationVar(&cfg.drainDelay, "drain-delay", time.Second,
 		"how long a stop goes on serving with /readyz at 503, for load balancers to notice; at most half of stop-timeout")
 	f.DurationVar(&cfg.stopTimeout, "stop-timeout", 20*time.Second, "how long a stop may take, all in all")
+	activityTTLFlag(f, &cfg.activityTTL)
 	f.StringVar(&cfg.auth.JWKSURL, "jwks-url", "", "where the keys of RS256, ES256 and EdDSA tokens are; instead of "+jwtSecretVariable)
 	f.StringVar(&cfg.auth.Issuer, "issuer", "", "what a token's iss must be; any where empty")
 	f.StringVar(&cfg.auth.Audience, "audience", "", "what a token's aud must contain; any where empty")
@@ -95,7 +97,7 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	stop.push(stopServing)
 	srv := newServer(serving, parts{
 		store: store, hub: hub, wakePush: wakePush, verifier: verifier, logger: logger, introspection: cfg.introspection || cfg.playground,
-		origins: originsOf(cfg.origins), browser: servePages(cfg.playground), drainDelay: min(cfg.drainDelay, cfg.stopTimeout/2),
+		origins: originsOf(cfg.origins), activityTTL: cfg.activityTTL, browser: servePages(cfg.playground), drainDelay: min(cfg.drainDelay, cfg.stopTimeout/2),
 	})
 	return srv.run(ctx, listener, cfg.stopTimeout, func(context.Context) error { return nil })
 }
@@ -114,6 +116,7 @@ func (cfg serveConfig) check(rest []string) error {
 	if cfg.drainDelay < 0 {
 		faults = append(faults, fmt.Errorf("%w: drain-delay must be 0 or more", errUsage))
 	}
+	faults = append(faults, checkActivityTTL(cfg.activityTTL))
 	return errors.Join(faults...)
 }
 

@@ -43,6 +43,7 @@ type parts struct {
 	logger        *slog.Logger
 	introspection bool
 	origins       []string
+	activityTTL   time.Duration
 	browser       pages
 	// requestLevel is the level of the line that each request leaves in the log.
 	requestLevel slog.Level
@@ -53,7 +54,9 @@ type parts struct {
 // newServer wires the API together: the one place where its parts meet.
 func newServer(ctx context.Context, p parts) *server {
 	s := &server{parts: p}
-	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(p.store, p.hub, p.wakePush)})
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(resolvers.Config{
+		Store: p.store, Hub: p.hub, WakePush: p.wakePush, ActivityTTL: p.activityTTL,
+	})})
 	s.api = transport.New(ctx, schema, transport.Config{
 		Logger: p.logger, Introspection: p.introspection, Authenticate: p.verifier.Verify, Origins: p.origins,
 		PrepareResponse: resolvers.WithLoaders,
