@@ -132,11 +132,15 @@ func TestRecordActivityAgain(t *testing.T) {
 	if got := len(activities(t, store, "u")); got != 0 {
 		t.Errorf("after it was removed: got %d activities, want none", got)
 	}
+	claims := value[int](t, conn, `SELECT count(*) FROM claims`)
 	for range 2 { // without a key each call writes one
 		record(t, store, keyed("", "verb"), 0)
 	}
 	if got := len(activities(t, store, "u")); got != 2 {
 		t.Errorf("without a key: got %d activities, want 2", got)
+	}
+	if got := value[int](t, conn, `SELECT count(*) FROM claims`); got != claims {
+		t.Errorf("without a key: got %d claims, want %d as before", got, claims)
 	}
 }
 
