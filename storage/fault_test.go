@@ -45,7 +45,7 @@ func checkUnavailable(t *testing.T, store *storage.Store) {
 		},
 		"PutItem": func() error { _, err := store.PutItem(t.Context(), tagged("down", "a")); return err },
 		"ItemPages": func() error {
-			_, err := store.ItemPages(t.Context(), []string{"u"}, inbox.Page{Size: 1}, new("a"))
+			_, err := itemPages(t.Context(), store, []string{"u"}, inbox.Page{Size: 1}, new("a"))
 			return err
 		},
 		"Settings": func() error { _, err := store.Settings(t.Context(), []string{"u"}); return err },

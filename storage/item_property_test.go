@@ -86,7 +86,7 @@ func TestItemsWhileWriting(t *testing.T) {
 				}
 				tag := []*string{nil, new("a"), new("b")}[random.IntN(3)]
 				read := func(p inbox.Page) (places, error) {
-					pages, err := pagesOf(store.ItemPages(t.Context(), []string{"u"}, p, tag))
+					pages, err := pagesOf(itemPages(t.Context(), store, []string{"u"}, p, tag))
 					return pages["u"], err
 				}
 				checkReader(t, "items", m, p, read, func(e *entry) bool {
