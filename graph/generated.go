@@ -3602,8 +3602,8 @@ func (ec *executionContext) _NotificationConnection_edges(ctx context.Context, f
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*NotificationEdge) graphql.Marshaler {
-			return ec.marshalNNotificationEdge2ᚕᚖbelfryᚋgraphᚐNotificationEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*inbox.NotificationEdge) graphql.Marshaler {
+			return ec.marshalNNotificationEdge2ᚕᚖbelfryᚋinboxᚐNotificationEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3730,8 +3730,8 @@ func (ec *executionContext) _NotificationCreated_notificationEdge(ctx context.Co
 			return obj.NotificationEdge, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *NotificationEdge) graphql.Marshaler {
-			return ec.marshalNNotificationEdge2ᚖbelfryᚋgraphᚐNotificationEdge(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *inbox.NotificationEdge) graphql.Marshaler {
+			return ec.marshalNNotificationEdge2ᚖbelfryᚋinboxᚐNotificationEdge(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3750,7 +3750,7 @@ func (ec *executionContext) fieldContext_NotificationCreated_notificationEdge(_ 
 	return fc, nil
 }
 
-func (ec *executionContext) _NotificationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *NotificationEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _NotificationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *inbox.NotificationEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3759,7 +3759,7 @@ func (ec *executionContext) _NotificationEdge_cursor(ctx context.Context, field 
 			return ec.fieldContext_NotificationEdge_cursor(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Cursor, nil
+			return obj.Cursor(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
@@ -3770,10 +3770,10 @@ func (ec *executionContext) _NotificationEdge_cursor(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_NotificationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NotificationEdge", field, false, false, "String")
+	return graphql.NewScalarFieldContext("NotificationEdge", field, true, false, "String")
 }
 
-func (ec *executionContext) _NotificationEdge_node(ctx context.Context, field graphql.CollectedField, obj *NotificationEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _NotificationEdge_node(ctx context.Context, field graphql.CollectedField, obj *inbox.NotificationEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -8026,7 +8026,7 @@ func (ec *executionContext) _NotificationCreated(ctx context.Context, sel ast.Se
 
 var notificationEdgeImplementors = []string{"NotificationEdge"}
 
-func (ec *executionContext) _NotificationEdge(ctx context.Context, sel ast.SelectionSet, obj *NotificationEdge) graphql.Marshaler {
+func (ec *executionContext) _NotificationEdge(ctx context.Context, sel ast.SelectionSet, obj *inbox.NotificationEdge) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, notificationEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -9391,11 +9391,11 @@ func (ec *executionContext) marshalNNotificationConnection2ᚖbelfryᚋgraphᚐN
 	return ec._NotificationConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNNotificationEdge2ᚕᚖbelfryᚋgraphᚐNotificationEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*NotificationEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNNotificationEdge2ᚕᚖbelfryᚋinboxᚐNotificationEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*inbox.NotificationEdge) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNNotificationEdge2ᚖbelfryᚋgraphᚐNotificationEdge(ctx, sel, v[i])
+		return ec.marshalNNotificationEdge2ᚖbelfryᚋinboxᚐNotificationEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -9407,7 +9407,7 @@ func (ec *executionContext) marshalNNotificationEdge2ᚕᚖbelfryᚋgraphᚐNoti
 	return ret
 }
 
-func (ec *executionContext) marshalNNotificationEdge2ᚖbelfryᚋgraphᚐNotificationEdge(ctx context.Context, sel ast.SelectionSet, v *NotificationEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNNotificationEdge2ᚖbelfryᚋinboxᚐNotificationEdge(ctx context.Context, sel ast.SelectionSet, v *inbox.NotificationEdge) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "NotificationEdge!")
 		return graphql.Null

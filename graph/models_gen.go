@@ -135,7 +135,7 @@ type MarkNotificationsSeenPayload struct {
 // A page of notifications.
 type NotificationConnection struct {
 	// The notifications with their cursors.
-	Edges []*NotificationEdge `json:"edges"`
+	Edges []*inbox.NotificationEdge `json:"edges"`
 	// The notifications alone.
 	Nodes []*inbox.Notification `json:"nodes"`
 	// Where the page lies in the list.
@@ -147,18 +147,10 @@ type NotificationCreated struct {
 	// The viewer with the counts after the change.
 	User *inbox.User `json:"user"`
 	// The notification with its cursor, for @prependEdge.
-	NotificationEdge *NotificationEdge `json:"notificationEdge"`
+	NotificationEdge *inbox.NotificationEdge `json:"notificationEdge"`
 }
 
 func (NotificationCreated) IsInboxEvent() {}
-
-// A notification and its place in the feed.
-type NotificationEdge struct {
-	// The place: opaque, the same in every list, and good after the notification is gone.
-	Cursor string `json:"cursor"`
-	// The notification.
-	Node *inbox.Notification `json:"node"`
-}
 
 // Which notifications a list holds. All conditions must hold.
 type NotificationFilter struct {

@@ -45,7 +45,7 @@ func newAPI(t *testing.T) *api {
 	t.Cleanup(func() { cancel(); <-ended })
 	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(a.store, hub, func() {})})
 	a.handler = transport.New(ctx, schema, transport.Config{
-		Logger: logger, Introspection: true, PrepareResponse: resolvers.WithLoaders,
+		Logger: logger, Introspection: true, PrepareResponse: resolvers.WithLoaders, AroundFields: graph.Render,
 		// A socket's token is the user's id itself.
 		Authenticate: func(_ context.Context, token string) (inbox.Caller, error) { return as(token), nil },
 	})

@@ -65,16 +65,18 @@ func newFilter(in *graph.NotificationFilter) (inbox.Filter, error) {
 
 func newConnection(page storage.Page[inbox.Notification]) *graph.NotificationConnection {
 	c := &graph.NotificationConnection{
-		Edges:    make([]*graph.NotificationEdge, len(page.Rows)),
+		Edges:    make([]*inbox.NotificationEdge, len(page.Rows)),
 		Nodes:    page.Rows,
 		PageInfo: &graph.PageInfo{HasNextPage: page.Reach.HasNext, HasPreviousPage: page.Reach.HasPrevious},
 	}
+	edges := make([]inbox.NotificationEdge, len(page.Rows))
 	for i, n := range page.Rows {
-		c.Edges[i] = &graph.NotificationEdge{Cursor: n.Cursor().String(), Node: n}
+		edges[i].Node = n
+		c.Edges[i] = &edges[i]
 	}
-	if len(c.Edges) > 0 {
-		c.PageInfo.StartCursor = &c.Edges[0].Cursor
-		c.PageInfo.EndCursor = &c.Edges[len(c.Edges)-1].Cursor
+	if n := len(edges); n > 0 {
+		start, end := edges[0].Cursor(), edges[n-1].Cursor()
+		c.PageInfo.StartCursor, c.PageInfo.EndCursor = &start, &end
 	}
 	return c
 }

@@ -39,7 +39,7 @@ func newInboxEvent(e live.FeedEvent) graph.InboxEvent {
 	switch e := e.(type) {
 	case *live.Created:
 		n := e.Notification
-		return &graph.NotificationCreated{User: user, NotificationEdge: &graph.NotificationEdge{Cursor: n.Cursor().String(), Node: n}}
+		return &graph.NotificationCreated{User: user, NotificationEdge: &inbox.NotificationEdge{Node: n}}
 	case *live.Updated:
 		return &graph.NotificationsUpdated{User: user, Notifications: e.Notifications}
 	case *live.AllRead:
