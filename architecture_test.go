@@ -21,7 +21,7 @@ import (
 // that is not here yet needs a row, and a topic of its own.
 var mayImport = map[string][]string{
 	"inbox":  nil,
-	"scalar": {"belfry/inbox", "github.com/99designs/gqlgen/..."},
+	"scalar": {"belfry/inbox", "belfry/render", "github.com/99designs/gqlgen/..."},
 	"graph": {
 		"belfry/inbox", "belfry/render", "belfry/scalar",
 		"github.com/99designs/gqlgen/...", "github.com/vektah/gqlparser/v2/...",

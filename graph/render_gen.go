@@ -1060,7 +1060,7 @@ func appendOURL2ᚖstring(b []byte, s *render.Selection, v *string) ([]byte, boo
 	if v == nil {
 		return render.AppendNull(b), true
 	}
-	return render.AppendMarshaler(b, scalar.MarshalURL(*v))
+	return scalar.AppendURL(b, *v), true
 }
 
 func appendOUnregisterDevicePayload2ᚖbelfryᚋgraphᚐUnregisterDevicePayload(b []byte, s *render.Selection, v *UnregisterDevicePayload) ([]byte, bool) {

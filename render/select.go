@@ -2,6 +2,7 @@ package render
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -84,21 +85,17 @@ func newSelection(n int, field func(int) (*ast.Field, ast.SelectionSet)) *Select
 		f, _ := field(i)
 		size += len(f.Alias) + len(`,"":`)
 	}
-	keys := make([]byte, 0, size)
-	opening := byte('{')
+	var keys strings.Builder
+	keys.Grow(size)
+	opening := `{"`
 	for i := range n {
 		f, set := field(i)
-		s.Fields[i].Name, s.Fields[i].Set = f.Name, set
-		keys = append(keys, opening, '"')
-		keys = append(keys, f.Alias...) // a GraphQL name: nothing to escape
-		keys = append(keys, '"', ':')
-		opening = ','
-	}
-	text := string(keys)
-	for i := range s.Fields {
-		f, _ := field(i)
-		end := len(f.Alias) + len(`,"":`)
-		s.Fields[i].Key, text = text[:end], text[end:]
+		start := keys.Len()
+		keys.WriteString(opening)
+		keys.WriteString(f.Alias) // a GraphQL name: nothing to escape
+		keys.WriteString(`":`)
+		s.Fields[i] = SelectedField{Name: f.Name, Key: keys.String()[start:], Set: set}
+		opening = `,"`
 	}
 	return s
 }
