@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -102,7 +103,10 @@ func (d data) value(r *rand.Rand, t reflect.Type, depth int) reflect.Value {
 		}
 	case reflect.Interface:
 		if r.IntN(100) >= d.nulls {
-			types := implementations(t)
+			types := nodes()
+			if t == reflect.TypeFor[graph.InboxEvent]() {
+				types = events
+			}
 			v.Set(d.value(r, types[r.IntN(len(types))], depth))
 		}
 	default:
@@ -118,12 +122,8 @@ var events = []reflect.Type{
 	reflect.TypeFor[*graph.NotificationsDeleted](),
 }
 
-// implementations returns the types of an interface that resolvers return, or that are part of what they
-// return.
-func implementations(of reflect.Type) []reflect.Type {
-	if of == reflect.TypeFor[graph.InboxEvent]() {
-		return events
-	}
+// nodes finds the types of nodes: they are what resolvers return, or part of it.
+var nodes = sync.OnceValue(func() []reflect.Type {
 	var found []reflect.Type
 	seen := map[reflect.Type]bool{}
 	var walk func(reflect.Type)
@@ -134,7 +134,7 @@ func implementations(of reflect.Type) []reflect.Type {
 		seen[t] = true
 		switch t.Kind() {
 		case reflect.Pointer:
-			if t.Implements(of) {
+			if t.Implements(reflect.TypeFor[inbox.Node]()) {
 				found = append(found, t)
 			}
 			walk(t.Elem())
@@ -153,9 +153,7 @@ func implementations(of reflect.Type) []reflect.Type {
 		}
 	}
 	return found
-}
-
-var _ inbox.Node = (*inbox.User)(nil) // as walk relies on
+})
 
 func randomTime(r *rand.Rand) time.Time {
 	year := pick(r, 2026, 1970, 1, 0, 9999, 10000, -1)

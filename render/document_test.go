@@ -21,7 +21,7 @@ type writer struct {
 
 // newDocument returns a valid document for an operation. A request for it has the variables yes and no.
 func newDocument(r *rand.Rand, schema *ast.Schema, operation ast.Operation) string {
-	w := &writer{r: r, schema: schema, left: 120}
+	w := &writer{r: r, schema: schema, left: 60}
 	root := map[ast.Operation]*ast.Definition{
 		ast.Query: schema.Query, ast.Mutation: schema.Mutation, ast.Subscription: schema.Subscription,
 	}[operation]

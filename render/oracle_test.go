@@ -11,6 +11,7 @@ import (
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/executor"
+	"github.com/99designs/gqlgen/graphql/handler/lru"
 	"github.com/google/go-cmp/cmp"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
@@ -18,10 +19,14 @@ import (
 	"belfry/graph"
 )
 
+// documents are shared, since to validate one takes longer than to answer it.
+var documents = lru.New[*ast.QueryDocument](100)
+
 // newExecutor returns an engine over random data whose fields are wrapped by around: by graph.Render, or by
 // nothing.
 func newExecutor(d data, around graphql.FieldMiddleware) *executor.Executor {
 	exec := executor.New(graph.NewExecutableSchema(graph.Config{}))
+	exec.SetQueryCache(documents)
 	exec.SetRecoverFunc(func(context.Context, any) error { return errors.New("panic") })
 	if around != nil {
 		exec.AroundFields(around)

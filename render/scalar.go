@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"math/bits"
 	"strconv"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -33,29 +34,52 @@ const upperHex = "0123456789ABCDEF"
 
 // AppendString appends a String as gqlgen does: with the escapes that JSON asks for and no others. Bytes that
 // are no UTF-8 stay as they are.
-func AppendString[T ~string](b []byte, s T) []byte {
+func AppendString(b []byte, s string) []byte {
 	b = append(b, '"')
-	start := 0
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c >= 0x20 && c != '"' && c != '\\' {
-			continue
+	for {
+		n := plainLength(s)
+		b = append(b, s[:n]...)
+		if n == len(s) {
+			return append(b, '"')
 		}
-		b = append(b, s[start:i]...)
-		start = i + 1
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\t':
-			b = append(b, `\t`...)
-		case '\r':
-			b = append(b, `\r`...)
-		case '\n':
-			b = append(b, `\n`...)
-		default:
-			b = append(b, '\\', 'u', '0', '0', upperHex[c>>4], upperHex[c&0xf])
+		b = appendEscaped(b, s[n])
+		s = s[n+1:]
+	}
+}
+
+func appendEscaped(b []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(b, '\\', c)
+	case '\t':
+		return append(b, `\t`...)
+	case '\r':
+		return append(b, `\r`...)
+	case '\n':
+		return append(b, `\n`...)
+	}
+	return append(b, '\\', 'u', '0', '0', upperHex[c>>4], upperHex[c&0xf])
+}
+
+// plainLength returns how many bytes at the start of s stand for themselves. It looks at eight at a time:
+// most of what a page holds is text without a single escape.
+func plainLength(s string) int {
+	const each = 0x0101010101010101
+	// zeros has the high bit of each byte of x that is zero, and of no byte below the first one.
+	zeros := func(x uint64) uint64 { return (x - each) &^ x & (each * 0x80) }
+	i := 0
+	for ; i+8 <= len(s); i += 8 {
+		x := uint64(s[i]) | uint64(s[i+1])<<8 | uint64(s[i+2])<<16 | uint64(s[i+3])<<24 |
+			uint64(s[i+4])<<32 | uint64(s[i+5])<<40 | uint64(s[i+6])<<48 | uint64(s[i+7])<<56
+		controls := (x - each*0x20) &^ x & (each * 0x80)
+		if found := controls | zeros(x^(each*'"')) | zeros(x^(each*'\\')); found != 0 {
+			return i + bits.TrailingZeros64(found)/8
 		}
 	}
-	b = append(b, s[start:]...)
-	return append(b, '"')
+	for ; i < len(s); i++ {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' {
+			break
+		}
+	}
+	return i
 }
