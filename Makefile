@@ -40,7 +40,7 @@ build: ## Build bin/belfry
 	go build -o bin/belfry ./cmd/belfry
 
 generate: ## Generate graph/ from schema.graphqls
-	go tool gqlgen generate
+	go run ./generate
 
 web: ## Build the playground's bundle, web/playground/dist; takes Node
 	npm --prefix web/playground ci
@@ -64,7 +64,7 @@ vet: ## Run go vet
 
 check-generated: ## Fail where graph/ is not what the schema generates, and generate it
 	@before=$$(mktemp -d); trap 'rm -rf "$$before"' EXIT; cp -R graph "$$before"; \
-	go tool gqlgen generate; \
+	go run ./generate; \
 	diff -ru "$$before/graph" graph || { echo 'graph/ was out of date and is now generated: commit it'; exit 1; }
 
 check-modules: ## Fail where go.mod or go.sum is not tidy or a module was altered

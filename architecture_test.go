@@ -21,8 +21,13 @@ import (
 // that is not here yet needs a row, and a topic of its own.
 var mayImport = map[string][]string{
 	"inbox":  nil,
-	"scalar": {"belfry/inbox", "github.com/99designs/gqlgen/..."},
-	"graph":  {"belfry/inbox", "belfry/scalar", "github.com/99designs/gqlgen/...", "github.com/vektah/gqlparser/v2/..."},
+	"scalar": {"belfry/inbox", "belfry/render", "github.com/99designs/gqlgen/..."},
+	"graph": {
+		"belfry/inbox", "belfry/render", "belfry/scalar",
+		"github.com/99designs/gqlgen/...", "github.com/vektah/gqlparser/v2/...",
+	},
+	"render":   {"github.com/99designs/gqlgen/...", "github.com/vektah/gqlparser/v2/..."},
+	"generate": {"github.com/99designs/gqlgen/...", "github.com/vektah/gqlparser/v2/..."},
 	"storage": {
 		"belfry/inbox",
 		"github.com/google/uuid", "github.com/jackc/pgx/v5/...", "github.com/pressly/goose/v3/...",

@@ -4,8 +4,6 @@ go 1.26.0
 
 ignore node_modules
 
-tool github.com/99designs/gqlgen
-
 require (
 	github.com/99designs/gqlgen v0.17.98
 	github.com/KimMachineGun/automemlimit v1.0.1
@@ -39,7 +37,6 @@ require (
 	github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
 	github.com/sethvargo/go-retry v0.5.0 // indirect
 	github.com/sosodev/duration v1.4.0 // indirect
-	github.com/urfave/cli/v3 v3.14.0 // indirect
 	go.uber.org/multierr v1.11.0 // indirect
 	golang.org/x/crypto v0.58.0 // indirect
 	golang.org/x/mod v0.42.0 // indirect

@@ -81,6 +81,7 @@ func serve(ctx context.Context) error {
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", withCaller(transport.New(ctx, schema, transport.Config{
 		Logger: logger, PrepareResponse: resolvers.WithLoaders, Authenticate: authenticate,
+		AroundFields: graph.Render,
 	})))
 	stock := handler.New(schema)
 	stock.AddTransport(gqltransport.Websocket{InitFunc: func(ctx context.Context, payload gqltransport.InitPayload) (context.Context, *gqltransport.InitPayload, error) {

@@ -2453,8 +2453,8 @@ func (ec *executionContext) _ActivityConnection_edges(ctx context.Context, field
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*ActivityEdge) graphql.Marshaler {
-			return ec.marshalNActivityEdge2ᚕᚖbelfryᚋgraphᚐActivityEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*inbox.ActivityEdge) graphql.Marshaler {
+			return ec.marshalNActivityEdge2ᚕᚖbelfryᚋinboxᚐActivityEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2537,7 +2537,7 @@ func (ec *executionContext) fieldContext_ActivityConnection_pageInfo(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _ActivityEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ActivityEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ActivityEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *inbox.ActivityEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -2546,7 +2546,7 @@ func (ec *executionContext) _ActivityEdge_cursor(ctx context.Context, field grap
 			return ec.fieldContext_ActivityEdge_cursor(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Cursor, nil
+			return obj.Cursor(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
@@ -2557,10 +2557,10 @@ func (ec *executionContext) _ActivityEdge_cursor(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_ActivityEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ActivityEdge", field, false, false, "String")
+	return graphql.NewScalarFieldContext("ActivityEdge", field, true, false, "String")
 }
 
-func (ec *executionContext) _ActivityEdge_node(ctx context.Context, field graphql.CollectedField, obj *ActivityEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ActivityEdge_node(ctx context.Context, field graphql.CollectedField, obj *inbox.ActivityEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3504,8 +3504,8 @@ func (ec *executionContext) _ItemConnection_edges(ctx context.Context, field gra
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*ItemEdge) graphql.Marshaler {
-			return ec.marshalNItemEdge2ᚕᚖbelfryᚋgraphᚐItemEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*inbox.ItemEdge) graphql.Marshaler {
+			return ec.marshalNItemEdge2ᚕᚖbelfryᚋinboxᚐItemEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -3588,7 +3588,7 @@ func (ec *executionContext) fieldContext_ItemConnection_pageInfo(_ context.Conte
 	return fc, nil
 }
 
-func (ec *executionContext) _ItemEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ItemEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ItemEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *inbox.ItemEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -3597,7 +3597,7 @@ func (ec *executionContext) _ItemEdge_cursor(ctx context.Context, field graphql.
 			return ec.fieldContext_ItemEdge_cursor(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Cursor, nil
+			return obj.Cursor(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
@@ -3608,10 +3608,10 @@ func (ec *executionContext) _ItemEdge_cursor(ctx context.Context, field graphql.
 	)
 }
 func (ec *executionContext) fieldContext_ItemEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("ItemEdge", field, false, false, "String")
+	return graphql.NewScalarFieldContext("ItemEdge", field, true, false, "String")
 }
 
-func (ec *executionContext) _ItemEdge_node(ctx context.Context, field graphql.CollectedField, obj *ItemEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _ItemEdge_node(ctx context.Context, field graphql.CollectedField, obj *inbox.ItemEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -4850,8 +4850,8 @@ func (ec *executionContext) _NotificationConnection_edges(ctx context.Context, f
 			return obj.Edges, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*NotificationEdge) graphql.Marshaler {
-			return ec.marshalNNotificationEdge2ᚕᚖbelfryᚋgraphᚐNotificationEdgeᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []*inbox.NotificationEdge) graphql.Marshaler {
+			return ec.marshalNNotificationEdge2ᚕᚖbelfryᚋinboxᚐNotificationEdgeᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4978,8 +4978,8 @@ func (ec *executionContext) _NotificationCreated_notificationEdge(ctx context.Co
 			return obj.NotificationEdge, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *NotificationEdge) graphql.Marshaler {
-			return ec.marshalNNotificationEdge2ᚖbelfryᚋgraphᚐNotificationEdge(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *inbox.NotificationEdge) graphql.Marshaler {
+			return ec.marshalNNotificationEdge2ᚖbelfryᚋinboxᚐNotificationEdge(ctx, selections, v)
 		},
 		true,
 		true,
@@ -4998,7 +4998,7 @@ func (ec *executionContext) fieldContext_NotificationCreated_notificationEdge(_ 
 	return fc, nil
 }
 
-func (ec *executionContext) _NotificationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *NotificationEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _NotificationEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *inbox.NotificationEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5007,7 +5007,7 @@ func (ec *executionContext) _NotificationEdge_cursor(ctx context.Context, field 
 			return ec.fieldContext_NotificationEdge_cursor(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Cursor, nil
+			return obj.Cursor(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
@@ -5018,10 +5018,10 @@ func (ec *executionContext) _NotificationEdge_cursor(ctx context.Context, field 
 	)
 }
 func (ec *executionContext) fieldContext_NotificationEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("NotificationEdge", field, false, false, "String")
+	return graphql.NewScalarFieldContext("NotificationEdge", field, true, false, "String")
 }
 
-func (ec *executionContext) _NotificationEdge_node(ctx context.Context, field graphql.CollectedField, obj *NotificationEdge) (ret graphql.Marshaler) {
+func (ec *executionContext) _NotificationEdge_node(ctx context.Context, field graphql.CollectedField, obj *inbox.NotificationEdge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -5675,8 +5675,8 @@ func (ec *executionContext) _PutItemPayload_itemEdge(ctx context.Context, field 
 			return obj.ItemEdge, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *ItemEdge) graphql.Marshaler {
-			return ec.marshalOItemEdge2ᚖbelfryᚋgraphᚐItemEdge(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *inbox.ItemEdge) graphql.Marshaler {
+			return ec.marshalOItemEdge2ᚖbelfryᚋinboxᚐItemEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -6023,8 +6023,8 @@ func (ec *executionContext) _RecordActivityPayload_activityEdge(ctx context.Cont
 			return obj.ActivityEdge, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *ActivityEdge) graphql.Marshaler {
-			return ec.marshalOActivityEdge2ᚖbelfryᚋgraphᚐActivityEdge(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *inbox.ActivityEdge) graphql.Marshaler {
+			return ec.marshalOActivityEdge2ᚖbelfryᚋinboxᚐActivityEdge(ctx, selections, v)
 		},
 		true,
 		false,
@@ -9077,7 +9077,7 @@ func (ec *executionContext) _ActivityConnection(ctx context.Context, sel ast.Sel
 
 var activityEdgeImplementors = []string{"ActivityEdge"}
 
-func (ec *executionContext) _ActivityEdge(ctx context.Context, sel ast.SelectionSet, obj *ActivityEdge) graphql.Marshaler {
+func (ec *executionContext) _ActivityEdge(ctx context.Context, sel ast.SelectionSet, obj *inbox.ActivityEdge) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, activityEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -9618,7 +9618,7 @@ func (ec *executionContext) _ItemConnection(ctx context.Context, sel ast.Selecti
 
 var itemEdgeImplementors = []string{"ItemEdge"}
 
-func (ec *executionContext) _ItemEdge(ctx context.Context, sel ast.SelectionSet, obj *ItemEdge) graphql.Marshaler {
+func (ec *executionContext) _ItemEdge(ctx context.Context, sel ast.SelectionSet, obj *inbox.ItemEdge) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, itemEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -10064,7 +10064,7 @@ func (ec *executionContext) _NotificationCreated(ctx context.Context, sel ast.Se
 
 var notificationEdgeImplementors = []string{"NotificationEdge"}
 
-func (ec *executionContext) _NotificationEdge(ctx context.Context, sel ast.SelectionSet, obj *NotificationEdge) graphql.Marshaler {
+func (ec *executionContext) _NotificationEdge(ctx context.Context, sel ast.SelectionSet, obj *inbox.NotificationEdge) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, notificationEdgeImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -11296,11 +11296,11 @@ func (ec *executionContext) marshalNActivityConnection2ᚖbelfryᚋgraphᚐActiv
 	return ec._ActivityConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNActivityEdge2ᚕᚖbelfryᚋgraphᚐActivityEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*ActivityEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNActivityEdge2ᚕᚖbelfryᚋinboxᚐActivityEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*inbox.ActivityEdge) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNActivityEdge2ᚖbelfryᚋgraphᚐActivityEdge(ctx, sel, v[i])
+		return ec.marshalNActivityEdge2ᚖbelfryᚋinboxᚐActivityEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -11312,7 +11312,7 @@ func (ec *executionContext) marshalNActivityEdge2ᚕᚖbelfryᚋgraphᚐActivity
 	return ret
 }
 
-func (ec *executionContext) marshalNActivityEdge2ᚖbelfryᚋgraphᚐActivityEdge(ctx context.Context, sel ast.SelectionSet, v *ActivityEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNActivityEdge2ᚖbelfryᚋinboxᚐActivityEdge(ctx context.Context, sel ast.SelectionSet, v *inbox.ActivityEdge) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "ActivityEdge!")
 		return graphql.Null
@@ -11558,11 +11558,11 @@ func (ec *executionContext) marshalNItemConnection2ᚖbelfryᚋgraphᚐItemConne
 	return ec._ItemConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNItemEdge2ᚕᚖbelfryᚋgraphᚐItemEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*ItemEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNItemEdge2ᚕᚖbelfryᚋinboxᚐItemEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*inbox.ItemEdge) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNItemEdge2ᚖbelfryᚋgraphᚐItemEdge(ctx, sel, v[i])
+		return ec.marshalNItemEdge2ᚖbelfryᚋinboxᚐItemEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -11574,7 +11574,7 @@ func (ec *executionContext) marshalNItemEdge2ᚕᚖbelfryᚋgraphᚐItemEdgeᚄ(
 	return ret
 }
 
-func (ec *executionContext) marshalNItemEdge2ᚖbelfryᚋgraphᚐItemEdge(ctx context.Context, sel ast.SelectionSet, v *ItemEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNItemEdge2ᚖbelfryᚋinboxᚐItemEdge(ctx context.Context, sel ast.SelectionSet, v *inbox.ItemEdge) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "ItemEdge!")
 		return graphql.Null
@@ -11634,11 +11634,11 @@ func (ec *executionContext) marshalNNotificationConnection2ᚖbelfryᚋgraphᚐN
 	return ec._NotificationConnection(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNNotificationEdge2ᚕᚖbelfryᚋgraphᚐNotificationEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*NotificationEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNNotificationEdge2ᚕᚖbelfryᚋinboxᚐNotificationEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*inbox.NotificationEdge) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNNotificationEdge2ᚖbelfryᚋgraphᚐNotificationEdge(ctx, sel, v[i])
+		return ec.marshalNNotificationEdge2ᚖbelfryᚋinboxᚐNotificationEdge(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -11650,7 +11650,7 @@ func (ec *executionContext) marshalNNotificationEdge2ᚕᚖbelfryᚋgraphᚐNoti
 	return ret
 }
 
-func (ec *executionContext) marshalNNotificationEdge2ᚖbelfryᚋgraphᚐNotificationEdge(ctx context.Context, sel ast.SelectionSet, v *NotificationEdge) graphql.Marshaler {
+func (ec *executionContext) marshalNNotificationEdge2ᚖbelfryᚋinboxᚐNotificationEdge(ctx context.Context, sel ast.SelectionSet, v *inbox.NotificationEdge) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "NotificationEdge!")
 		return graphql.Null
@@ -12040,7 +12040,7 @@ func (ec *executionContext) marshalOAccount2ᚖbelfryᚋinboxᚐAccount(ctx cont
 	return ec._Account(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalOActivityEdge2ᚖbelfryᚋgraphᚐActivityEdge(ctx context.Context, sel ast.SelectionSet, v *ActivityEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOActivityEdge2ᚖbelfryᚋinboxᚐActivityEdge(ctx context.Context, sel ast.SelectionSet, v *inbox.ActivityEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
@@ -12223,7 +12223,7 @@ func (ec *executionContext) marshalOInt2ᚖint32(ctx context.Context, sel ast.Se
 	return res
 }
 
-func (ec *executionContext) marshalOItemEdge2ᚖbelfryᚋgraphᚐItemEdge(ctx context.Context, sel ast.SelectionSet, v *ItemEdge) graphql.Marshaler {
+func (ec *executionContext) marshalOItemEdge2ᚖbelfryᚋinboxᚐItemEdge(ctx context.Context, sel ast.SelectionSet, v *inbox.ItemEdge) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

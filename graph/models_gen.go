@@ -18,19 +18,11 @@ type InboxEvent interface {
 // A page of activities.
 type ActivityConnection struct {
 	// The activities with their cursors.
-	Edges []*ActivityEdge `json:"edges"`
+	Edges []*inbox.ActivityEdge `json:"edges"`
 	// The activities alone.
 	Nodes []*inbox.Activity `json:"nodes"`
 	// Where the page lies in the list.
 	PageInfo *PageInfo `json:"pageInfo"`
-}
-
-// An activity and its place in the list.
-type ActivityEdge struct {
-	// The place: opaque, and good after the activity is gone.
-	Cursor string `json:"cursor"`
-	// The activity.
-	Node *inbox.Activity `json:"node"`
 }
 
 // A mark-all, as a rule to apply to what is cached. From another server it comes as NotificationsUpdated.
@@ -130,19 +122,11 @@ func (InboxSnapshot) IsInboxEvent() {}
 // A page of items.
 type ItemConnection struct {
 	// The items with their cursors.
-	Edges []*ItemEdge `json:"edges"`
+	Edges []*inbox.ItemEdge `json:"edges"`
 	// The items alone.
 	Nodes []*inbox.Item `json:"nodes"`
 	// Where the page lies in the list.
 	PageInfo *PageInfo `json:"pageInfo"`
-}
-
-// An item and its place in the lists of the user's items.
-type ItemEdge struct {
-	// The place: opaque, the same in every list, and good after the item is gone. A new `createdAt` is a new place.
-	Cursor string `json:"cursor"`
-	// The item.
-	Node *inbox.Item `json:"node"`
 }
 
 // How far to read, and what.
@@ -185,7 +169,7 @@ type MarkNotificationsSeenPayload struct {
 // A page of notifications.
 type NotificationConnection struct {
 	// The notifications with their cursors.
-	Edges []*NotificationEdge `json:"edges"`
+	Edges []*inbox.NotificationEdge `json:"edges"`
 	// The notifications alone.
 	Nodes []*inbox.Notification `json:"nodes"`
 	// Where the page lies in the list.
@@ -197,18 +181,10 @@ type NotificationCreated struct {
 	// The viewer with the counts after the change.
 	User *inbox.User `json:"user"`
 	// The notification with its cursor, for @prependEdge.
-	NotificationEdge *NotificationEdge `json:"notificationEdge"`
+	NotificationEdge *inbox.NotificationEdge `json:"notificationEdge"`
 }
 
 func (NotificationCreated) IsInboxEvent() {}
-
-// A notification and its place in the feed.
-type NotificationEdge struct {
-	// The place: opaque, the same in every list, and good after the notification is gone.
-	Cursor string `json:"cursor"`
-	// The notification.
-	Node *inbox.Notification `json:"node"`
-}
 
 // Which notifications a list holds. All conditions must hold.
 type NotificationFilter struct {
@@ -314,7 +290,7 @@ type PutItemInput struct {
 // The item after it was put.
 type PutItemPayload struct {
 	// The item with its cursor, for @prependEdge; null where it was refused.
-	ItemEdge *ItemEdge `json:"itemEdge,omitempty"`
+	ItemEdge *inbox.ItemEdge `json:"itemEdge,omitempty"`
 	// Why it was refused; where it was, nothing is written.
 	UserErrors []*inbox.UserError `json:"userErrors"`
 }
@@ -344,7 +320,7 @@ type RecordActivityInput struct {
 type RecordActivityPayload struct {
 	// The activity with its cursor, for @prependEdge. Null where it was refused, and, without an error, where the key's
 	// first activity is gone, since it has expired: nothing is written then either.
-	ActivityEdge *ActivityEdge `json:"activityEdge,omitempty"`
+	ActivityEdge *inbox.ActivityEdge `json:"activityEdge,omitempty"`
 	// Why it was refused; where it was, nothing is written.
 	UserErrors []*inbox.UserError `json:"userErrors"`
 }

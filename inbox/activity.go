@@ -22,6 +22,9 @@ type Activity struct {
 // Cursor returns the activity's place in the user's list.
 func (a *Activity) Cursor() Cursor { return Cursor{a.CreatedAt, a.ID} }
 
+// ActivityEdge is an activity in a list.
+type ActivityEdge struct{ Edge[*Activity] }
+
 // NodeID returns the opaque id.
 func (a *Activity) NodeID() string {
 	return NodeID{Kind: KindActivity, UserID: a.UserID, Position: a.Cursor()}.String()

@@ -9,6 +9,31 @@ import (
 // TimeLayout is how Belfry writes an instant: RFC 3339 in UTC, always with six fractional digits.
 const TimeLayout = "2006-01-02T15:04:05.000000Z"
 
+// AppendTime appends an instant as TimeLayout has it, in a fraction of the time that the layout takes to
+// be read: a page of 100 edges holds some 300 of them.
+func AppendTime(b []byte, t time.Time) []byte {
+	t = t.UTC()
+	year, month, day := t.Date()
+	if year < 0 || year > 9999 {
+		return t.AppendFormat(b, TimeLayout)
+	}
+	hour, minute, second := t.Clock()
+	b = appendTwoDigits(b, year/100)
+	b = appendTwoDigits(b, year%100)
+	b = appendTwoDigits(append(b, '-'), int(month))
+	b = appendTwoDigits(append(b, '-'), day)
+	b = appendTwoDigits(append(b, 'T'), hour)
+	b = appendTwoDigits(append(b, ':'), minute)
+	b = appendTwoDigits(append(b, ':'), second)
+	micros := t.Nanosecond() / 1000
+	b = appendTwoDigits(append(b, '.'), micros/10000)
+	b = appendTwoDigits(b, micros/100%100)
+	b = appendTwoDigits(b, micros%100)
+	return append(b, 'Z')
+}
+
+func appendTwoDigits(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
+
 // Cursor is a position in a list that is ordered by (CreatedAt, ID), newest first. It is a place, not
 // a row: it stays good after its row is gone. It names no user.
 type Cursor struct {
@@ -22,11 +47,14 @@ var maxCursor = base64.RawURLEncoding.EncodedLen(len(TimeLayout) + 1 + uuidLen)
 
 // String returns the cursor as clients see it: base64url("<createdAt>|<id>") without padding.
 func (c Cursor) String() string {
-	buf := make([]byte, 0, len(TimeLayout)+1+uuidLen)
-	buf = c.CreatedAt.UTC().AppendFormat(buf, TimeLayout)
-	buf = append(buf, '|')
-	buf = append(buf, c.ID.String()...)
-	return base64.RawURLEncoding.EncodeToString(buf)
+	return string(c.Append(make([]byte, 0, maxCursor)))
+}
+
+// Append appends what String returns.
+func (c Cursor) Append(b []byte) []byte {
+	var buf [len(TimeLayout) + 1 + uuidLen]byte
+	text := append(AppendTime(buf[:0], c.CreatedAt), '|')
+	return base64.RawURLEncoding.AppendEncode(b, c.ID.append(text))
 }
 
 // ParseCursor reads what String writes, and nothing else: two texts never mean one position, since

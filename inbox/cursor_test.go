@@ -43,6 +43,23 @@ func TestCursorHasTheDocumentedForm(t *testing.T) {
 	}
 }
 
+// AppendTime is the layout, by a shorter way.
+func TestAppendTimeIsTheLayout(t *testing.T) {
+	t.Parallel()
+	zone := time.FixedZone("", -3*3600-1234)
+	for _, at := range []time.Time{
+		{}, time.Unix(0, 0), time.Unix(-1, 999_999_999), time.Date(9999, 12, 31, 23, 59, 59, 999_999_999, time.UTC),
+		time.Date(0, 1, 1, 0, 0, 0, 1000, time.UTC), time.Date(2024, 2, 29, 9, 8, 7, 6_054_321, zone),
+		time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(-44, 3, 15, 12, 0, 0, 0, time.UTC),
+		time.Date(9999, 12, 31, 23, 30, 0, 0, zone), // the next year in UTC
+	} {
+		got, want := string(inbox.AppendTime([]byte("x"), at)), "x"+at.UTC().Format(inbox.TimeLayout)
+		if got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 func TestNeighboursOfACursor(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 30, 17, 34, 47, 517975000, time.UTC)

@@ -27,6 +27,9 @@ type Item struct {
 // Cursor returns the item's place in every list that holds it.
 func (i *Item) Cursor() Cursor { return Cursor{i.CreatedAt, i.ID} }
 
+// ItemEdge is an item in a list.
+type ItemEdge struct{ Edge[*Item] }
+
 // NodeID returns the opaque id.
 func (i *Item) NodeID() string {
 	return NodeID{Kind: KindItem, UserID: i.UserID, Position: Cursor{ID: i.ID}}.String()

@@ -40,7 +40,10 @@ const (
 var maxNodeID = len("ntf_") + base64.RawURLEncoding.EncodedLen(positionLen+MaxUserID)
 
 // String returns the id as clients see it: the kind, an underscore and the key in base64url.
-func (n NodeID) String() string {
+func (n NodeID) String() string { return string(n.Append(make([]byte, 0, maxNodeID))) }
+
+// Append appends what String returns.
+func (n NodeID) Append(b []byte) []byte {
 	var buf [positionLen + MaxUserID]byte
 	key := buf[:0]
 	if n.Kind.hasTime() {
@@ -51,7 +54,8 @@ func (n NodeID) String() string {
 		key = append(key, n.Position.ID[:]...)
 	}
 	key = append(key, n.UserID...)
-	return string(n.Kind) + "_" + base64.RawURLEncoding.EncodeToString(key)
+	b = append(append(b, n.Kind...), '_')
+	return base64.RawURLEncoding.AppendEncode(b, key)
 }
 
 // ParseNodeID reads what String writes, and nothing else.
@@ -102,7 +106,8 @@ func (k Kind) hasUUID() bool { return k.hasTime() || k == KindDevice || k == Kin
 // storableTime reports whether Postgres and RFC 3339 can both hold the instant.
 func storableTime(t time.Time) bool { return t.Year() >= 0 && t.Year() <= 9999 }
 
-// Node is an object with an identity of its own.
+// Node is an object with an identity of its own. Beside NodeID some have an AppendNodeID, which appends the
+// same: what stands in lists is rendered by it.
 type Node interface {
 	NodeID() string
 }

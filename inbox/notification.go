@@ -32,10 +32,18 @@ func (n *Notification) Cursor() Cursor { return Cursor{n.CreatedAt, n.ID} }
 // NodeID returns the opaque id.
 func (n *Notification) NodeID() string { return NotificationID(n.UserID, n.Cursor()) }
 
+// AppendNodeID appends the opaque id.
+func (n *Notification) AppendNodeID(b []byte) []byte {
+	return NodeID{Kind: KindNotification, UserID: n.UserID, Position: n.Cursor()}.Append(b)
+}
+
 // NotificationID returns the opaque id of the user's notification at a place.
 func NotificationID(userID string, at Cursor) string {
 	return NodeID{Kind: KindNotification, UserID: userID, Position: at}.String()
 }
+
+// NotificationEdge is a notification in a list.
+type NotificationEdge struct{ Edge[*Notification] }
 
 // Status tells read from unread.
 type Status string

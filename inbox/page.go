@@ -63,3 +63,14 @@ func cursorArgument(name string, value *string) (*Cursor, error) {
 type Reach struct {
 	HasNext, HasPrevious bool
 }
+
+// Edge is a row in a list. Its cursor is made where somebody asks for it.
+type Edge[N interface{ Cursor() Cursor }] struct {
+	Node N
+}
+
+// Cursor returns the row's place as clients see it.
+func (e *Edge[N]) Cursor() string { return e.Node.Cursor().String() }
+
+// AppendCursor appends what Cursor returns.
+func (e *Edge[N]) AppendCursor(b []byte) []byte { return e.Node.Cursor().Append(b) }

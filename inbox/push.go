@@ -35,3 +35,8 @@ type PushDelivery struct {
 func (d *Device) NodeID() string {
 	return NodeID{Kind: KindDevice, UserID: d.UserID, Position: Cursor{ID: d.ID}}.String()
 }
+
+// AppendNodeID appends the opaque id.
+func (d *Device) AppendNodeID(b []byte) []byte {
+	return NodeID{Kind: KindDevice, UserID: d.UserID, Position: Cursor{ID: d.ID}}.Append(b)
+}

@@ -44,6 +44,11 @@ type Account struct {
 // NodeID returns the opaque id.
 func (a *Account) NodeID() string { return NodeID{Kind: KindAccount, UserID: a.UserID}.String() }
 
+// AppendNodeID appends the opaque id.
+func (a *Account) AppendNodeID(b []byte) []byte {
+	return NodeID{Kind: KindAccount, UserID: a.UserID}.Append(b)
+}
+
 // Actor is who caused a notification: of another user only what may be shown.
 type Actor struct {
 	UserID      string

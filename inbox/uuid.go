@@ -17,14 +17,17 @@ const uuidLen = 36
 
 // String returns the UUID in lower case with hyphens.
 func (u UUID) String() string {
-	var b [uuidLen]byte
-	hex.Encode(b[0:8], u[0:4])
-	hex.Encode(b[9:13], u[4:6])
-	hex.Encode(b[14:18], u[6:8])
-	hex.Encode(b[19:23], u[8:10])
-	hex.Encode(b[24:36], u[10:16])
-	b[8], b[13], b[18], b[23] = '-', '-', '-', '-'
-	return string(b[:])
+	var buf [uuidLen]byte
+	return string(u.append(buf[:0]))
+}
+
+// append appends what String returns.
+func (u UUID) append(b []byte) []byte {
+	b = hex.AppendEncode(b, u[0:4])
+	b = hex.AppendEncode(append(b, '-'), u[4:6])
+	b = hex.AppendEncode(append(b, '-'), u[6:8])
+	b = hex.AppendEncode(append(b, '-'), u[8:10])
+	return hex.AppendEncode(append(b, '-'), u[10:16])
 }
 
 // ParseUUID reads what String writes, and nothing else: no braces, no capitals, no missing hyphens.

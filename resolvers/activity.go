@@ -38,8 +38,8 @@ func (r userResolver) Activities(
 	return &graph.ActivityConnection{Edges: edges, Nodes: found.Rows, PageInfo: info}, nil
 }
 
-func newActivityEdge(a *inbox.Activity) *graph.ActivityEdge {
-	return &graph.ActivityEdge{Cursor: a.Cursor().String(), Node: a}
+func newActivityEdge(a *inbox.Activity) *inbox.ActivityEdge {
+	return &inbox.ActivityEdge{Edge: inbox.Edge[*inbox.Activity]{Node: a}}
 }
 
 // RecordActivity resolves Mutation.recordActivity.

@@ -50,7 +50,7 @@ func newAPI(t *testing.T) *api {
 		Store: a.store, Hub: hub, WakePush: func() {}, ActivityTTL: activityTTL,
 	})})
 	a.handler = transport.New(ctx, schema, transport.Config{
-		Logger: logger, Introspection: true, PrepareResponse: resolvers.WithLoaders,
+		Logger: logger, Introspection: true, PrepareResponse: resolvers.WithLoaders, AroundFields: graph.Render,
 		// A socket's token is the user's id itself.
 		Authenticate: func(_ context.Context, token string) (inbox.Caller, error) { return as(token), nil },
 	})

@@ -51,8 +51,8 @@ func (r userResolver) Items(
 // without white space around it. What is cut off NFC stays NFC.
 func normalTag(tag string) string { return strings.TrimSpace(norm.NFC.String(tag)) }
 
-func newItemEdge(i *inbox.Item) *graph.ItemEdge {
-	return &graph.ItemEdge{Cursor: i.Cursor().String(), Node: i}
+func newItemEdge(i *inbox.Item) *inbox.ItemEdge {
+	return &inbox.ItemEdge{Edge: inbox.Edge[*inbox.Item]{Node: i}}
 }
 
 // PutItem resolves Mutation.putItem.

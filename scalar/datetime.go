@@ -14,10 +14,13 @@ import (
 func MarshalDateTime(t time.Time) graphql.Marshaler {
 	return graphql.WriterFunc(func(w io.Writer) {
 		var buf [len(inbox.TimeLayout) + 2]byte
-		b := append(buf[:0], '"')
-		b = t.UTC().AppendFormat(b, inbox.TimeLayout)
-		_, _ = w.Write(append(b, '"'))
+		_, _ = w.Write(AppendDateTime(buf[:0], t))
 	})
+}
+
+// AppendDateTime appends what MarshalDateTime writes.
+func AppendDateTime(b []byte, t time.Time) []byte {
+	return append(inbox.AppendTime(append(b, '"'), t), '"')
 }
 
 // UnmarshalDateTime reads RFC 3339 with any offset and cuts it to microseconds.

@@ -15,6 +15,9 @@ func MarshalJSON(v json.RawMessage) graphql.Marshaler {
 	return graphql.WriterFunc(func(w io.Writer) { _, _ = w.Write(v) })
 }
 
+// AppendJSON appends what MarshalJSON writes.
+func AppendJSON(b []byte, v json.RawMessage) []byte { return append(b, v...) }
+
 // UnmarshalJSON encodes what the GraphQL engine has decoded. Members come out in the order of their
 // names, so that two requests that differ in that order alone have the same content. Characters that
 // are special in HTML stay as they are.

@@ -44,6 +44,9 @@ type Config struct {
 	Origins []string
 	// PrepareResponse returns the context in which one response is computed.
 	PrepareResponse func(context.Context) context.Context
+	// AroundFields stands around the resolvers: graph.Render, which renders what it can at once. Nil has
+	// every field rendered by itself, with the same answers.
+	AroundFields graphql.FieldMiddleware
 }
 
 // API is the handler of /graphql.
@@ -76,6 +79,9 @@ func New(ctx context.Context, schema graphql.ExecutableSchema, cfg Config) *API 
 	p := presenter{cfg.Logger}
 	srv.SetErrorPresenter(p.present)
 	srv.SetRecoverFunc(p.recovered)
+	if cfg.AroundFields != nil {
+		srv.AroundFields(cfg.AroundFields)
+	}
 	srv.AroundResponses(func(ctx context.Context, next graphql.ResponseHandler) *graphql.Response {
 		// A subscription's response is one event, for which it may wait for days.
 		if !isSubscription(ctx) {

@@ -59,7 +59,7 @@ func newServer(ctx context.Context, p parts) *server {
 	})})
 	s.api = transport.New(ctx, schema, transport.Config{
 		Logger: p.logger, Introspection: p.introspection, Authenticate: p.verifier.Verify, Origins: p.origins,
-		PrepareResponse: resolvers.WithLoaders,
+		PrepareResponse: resolvers.WithLoaders, AroundFields: graph.Render,
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", withCORS(p.verifier.Middleware(s.api), p.origins))
