@@ -38,8 +38,8 @@ func (r userResolver) Activities(
 	return &graph.ActivityConnection{Edges: edges, Nodes: found.Rows, PageInfo: info}, nil
 }
 
-func newActivityEdge(a *inbox.Activity) *inbox.ActivityEdge {
-	return &inbox.ActivityEdge{Edge: inbox.Edge[*inbox.Activity]{Node: a}}
+func newActivityEdge(a *inbox.Activity) inbox.ActivityEdge {
+	return inbox.ActivityEdge{Edge: inbox.Edge[*inbox.Activity]{Node: a}}
 }
 
 // RecordActivity resolves Mutation.recordActivity.
@@ -67,7 +67,8 @@ func (r mutationResolver) RecordActivity(ctx context.Context, input graph.Record
 			Field:   []string{"input", "idempotencyKey"},
 		}}
 	case activity != nil:
-		payload.ActivityEdge = newActivityEdge(activity)
+		edge := newActivityEdge(activity)
+		payload.ActivityEdge = &edge
 	}
 	return payload, nil
 }

@@ -57,6 +57,6 @@ func newFilter(in *graph.NotificationFilter) (inbox.Filter, error) {
 	return inbox.NewFilter(in.Status, in.Categories, in.Archived)
 }
 
-func newNotificationEdge(n *inbox.Notification) *inbox.NotificationEdge {
-	return &inbox.NotificationEdge{Edge: inbox.Edge[*inbox.Notification]{Node: n}}
+func newNotificationEdge(n *inbox.Notification) inbox.NotificationEdge {
+	return inbox.NotificationEdge{Edge: inbox.Edge[*inbox.Notification]{Node: n}}
 }

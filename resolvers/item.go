@@ -51,8 +51,8 @@ func (r userResolver) Items(
 // without white space around it. What is cut off NFC stays NFC.
 func normalTag(tag string) string { return strings.TrimSpace(norm.NFC.String(tag)) }
 
-func newItemEdge(i *inbox.Item) *inbox.ItemEdge {
-	return &inbox.ItemEdge{Edge: inbox.Edge[*inbox.Item]{Node: i}}
+func newItemEdge(i *inbox.Item) inbox.ItemEdge {
+	return inbox.ItemEdge{Edge: inbox.Edge[*inbox.Item]{Node: i}}
 }
 
 // PutItem resolves Mutation.putItem.
@@ -74,7 +74,8 @@ func (r mutationResolver) PutItem(ctx context.Context, input graph.PutItemInput)
 	if err != nil {
 		return nil, err
 	}
-	return &graph.PutItemPayload{ItemEdge: newItemEdge(item)}, nil
+	edge := newItemEdge(item)
+	return &graph.PutItemPayload{ItemEdge: &edge}, nil
 }
 
 // DeleteItem resolves Mutation.deleteItem.

@@ -25,10 +25,11 @@ func newPage(ctx context.Context, first *int32, after *string, last *int32, befo
 // connect makes the edges of a connection, and what it says about the page.
 func connect[T interface{ Cursor() inbox.Cursor }, E any](
 	rows []T, reach inbox.Reach, newEdge func(T) E,
-) ([]E, *graph.PageInfo) {
-	edges := make([]E, len(rows))
+) ([]*E, *graph.PageInfo) {
+	made, edges := make([]E, len(rows)), make([]*E, len(rows))
 	for i, row := range rows {
-		edges[i] = newEdge(row)
+		made[i] = newEdge(row)
+		edges[i] = &made[i]
 	}
 	info := &graph.PageInfo{HasNextPage: reach.HasNext, HasPreviousPage: reach.HasPrevious}
 	if len(rows) > 0 {

@@ -38,7 +38,8 @@ func newInboxEvent(e live.FeedEvent) graph.InboxEvent {
 	user := &inbox.User{ID: state.UserID, Badge: &state.Badge}
 	switch e := e.(type) {
 	case *live.Created:
-		return &graph.NotificationCreated{User: user, NotificationEdge: newNotificationEdge(e.Notification)}
+		edge := newNotificationEdge(e.Notification)
+		return &graph.NotificationCreated{User: user, NotificationEdge: &edge}
 	case *live.Updated:
 		return &graph.NotificationsUpdated{User: user, Notifications: e.Notifications}
 	case *live.AllRead:

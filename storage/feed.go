@@ -95,17 +95,22 @@ func feedArguments(f inbox.Filter) []any {
 // scanNotifications reads rows of feedColumns and closes them.
 func scanNotifications(rows pgx.Rows, add func(*inbox.Notification)) error {
 	var n inbox.Notification
-	var actorID *string
+	var userID, kind, category repeated
+	var actorID, body, url optionalText
 	targets := []any{
-		&n.UserID, &n.CreatedAt, (*[16]byte)(&n.ID), &n.Kind, &n.Category, &actorID,
-		&n.Title, &n.Body, &n.URL, &n.Data, &n.ReadAt, &n.ArchivedAt,
+		&userID, &n.CreatedAt, (*[16]byte)(&n.ID), &kind, &category, &actorID,
+		&n.Title, &body, &url, &n.Data, &n.ReadAt, &n.ArchivedAt,
 	}
+	var made slab[inbox.Notification]
 	_, err := pgx.ForEachRow(rows, targets, func() error {
-		row := n
-		if actorID != nil {
-			row.Actor = inbox.NewActor(*actorID, nil)
+		row := made.row()
+		*row = n
+		row.UserID, row.Kind, row.Category = string(userID), string(kind), string(category)
+		row.Body, row.URL = body.text, url.text
+		if actorID.text != nil {
+			row.Actor = inbox.NewActor(*actorID.text, nil)
 		}
-		add(&row)
+		add(row)
 		return nil
 	})
 	return err
