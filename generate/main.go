@@ -13,17 +13,17 @@ import (
 )
 
 func main() {
-	if err := generate("gqlgen.yml"); err != nil {
+	cfg, err := config.LoadConfig("gqlgen.yml")
+	if err == nil {
+		err = generate(cfg)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
 		os.Exit(1)
 	}
 }
 
-func generate(file string) error {
-	cfg, err := config.LoadConfig(file)
-	if err != nil {
-		return err
-	}
+func generate(cfg *config.Config) error {
 	p := newPlugin(cfg)
 	// gqlgen reads the package that it writes: nothing may be left there that names what it has yet to write.
 	if err := os.Remove(p.filename); err != nil && !errors.Is(err, fs.ErrNotExist) {

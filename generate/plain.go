@@ -65,10 +65,14 @@ func (p plain) shape(r *config.TypeReference) bool {
 	switch {
 	case r.IsSlice():
 		return p.shape(r.Elem())
-	case r.IsPtrToSlice(), r.IsPtrToIntf(), r.IsPtrToPtr(), r.IsMarshaler, r.IsContext, r.HasEnumValues():
+	case r.IsPtrToSlice(), r.IsPtrToIntf(), r.IsPtrToPtr(), r.HasEnumValues():
 		return false
+	case !r.Definition.IsLeafType():
+		return !r.IsMarshaler
+	case r.IsContext:
+		return r.Marshaler != nil && scalarFuncs[r.Marshaler.FullName()] != ""
 	}
-	return !r.Definition.IsLeafType() || r.Marshaler != nil
+	return r.IsMarshaler || r.Marshaler != nil
 }
 
 // types returns the names of the objects that a value of a type can be.

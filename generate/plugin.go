@@ -149,7 +149,11 @@ var appends = func() *types.Signature {
 	return types.NewSignatureType(nil, nil, nil, text, text, false)
 }()
 
-const appendString = "belfry/render.AppendString"
+const (
+	appendString = "belfry/render.AppendString"
+	// appendFloat alone can fail.
+	appendFloat = "belfry/render.AppendFloat"
+)
 
 // scalarFuncs has the function that appends for the one that marshals, for gqlgen's own scalars.
 var scalarFuncs = map[string]string{
@@ -159,12 +163,17 @@ var scalarFuncs = map[string]string{
 	"github.com/99designs/gqlgen/graphql.MarshalInt":     "belfry/render.AppendInt",
 	"github.com/99designs/gqlgen/graphql.MarshalInt32":   "belfry/render.AppendInt",
 	"github.com/99designs/gqlgen/graphql.MarshalInt64":   "belfry/render.AppendInt",
+
+	"github.com/99designs/gqlgen/graphql.MarshalFloatContext": appendFloat,
 }
 
 // scalarCall returns the expression that appends a scalar: by the function AppendX beside the scalar's
 // MarshalX, or by way of MarshalX.
 func scalarCall(r *config.TypeReference, value string) string {
 	marshal := r.Marshaler
+	if r.IsMarshaler {
+		return "render.AppendMarshaler(b, v)"
+	}
 	if r.CastType != nil {
 		value = templates.CurrentImports.LookupType(r.CastType) + "(" + value + ")"
 	}
@@ -177,5 +186,9 @@ func scalarCall(r *config.TypeReference, value string) string {
 		twin = marshal.Pkg().Path() + "." + name
 	}
 	dot := strings.LastIndexByte(twin, '.')
-	return templates.CurrentImports.Lookup(twin[:dot]) + twin[dot:] + "(b, " + value + "), true"
+	call := templates.CurrentImports.Lookup(twin[:dot]) + twin[dot:] + "(b, " + value + ")"
+	if twin != appendFloat {
+		call += ", true"
+	}
+	return call
 }

@@ -32,7 +32,10 @@ func AppendTime(b []byte, t time.Time) []byte {
 	return append(b, 'Z')
 }
 
-func appendTwoDigits(b []byte, n int) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
+func appendTwoDigits(b []byte, n int) []byte {
+	const digits = "0123456789"
+	return append(b, digits[n/10], digits[n%10])
+}
 
 // Cursor is a position in a list that is ordered by (CreatedAt, ID), newest first. It is a place, not
 // a row: it stays good after its row is gone. It names no user.

@@ -2,6 +2,7 @@ package render
 
 import (
 	"bytes"
+	"math"
 	"math/bits"
 	"strconv"
 
@@ -18,6 +19,14 @@ func AppendInt[T ~int | ~int32 | ~int64](b []byte, v T) []byte {
 
 // AppendBoolean appends a Boolean.
 func AppendBoolean(b []byte, v bool) []byte { return strconv.AppendBool(b, v) }
+
+// AppendFloat appends a Float. It returns false for what JSON has no number for.
+func AppendFloat(b []byte, v float64) ([]byte, bool) {
+	if math.IsNaN(v) || math.IsInf(v, 0) {
+		return b, false
+	}
+	return strconv.AppendFloat(b, v, 'g', -1, 64), true
+}
 
 // AppendMarshaler appends what a scalar without an appending function marshals to. It returns false for a
 // null, which may be an error.

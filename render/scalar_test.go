@@ -65,6 +65,17 @@ func TestAppendScalars(t *testing.T) {
 			t.Errorf("got %s, want %s", tt.got, tt.want)
 		}
 	}
+	for _, v := range []float64{0, -1, 1e20, 1e21, 1e-5, 0.1, 123456789, math.MaxFloat64, math.SmallestNonzeroFloat64} {
+		got, ok := render.AppendFloat(nil, v)
+		if want := generated(graphql.WrapContextMarshaler(t.Context(), graphql.MarshalFloatContext(v))); string(got) != want || !ok {
+			t.Errorf("got %s, %v; want %s", got, ok, want)
+		}
+	}
+	for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		if _, ok := render.AppendFloat(nil, v); ok {
+			t.Errorf("%v was taken", v)
+		}
+	}
 	if _, ok := render.AppendMarshaler(nil, graphql.Null); ok {
 		t.Error("a null was taken, which may be an error")
 	}
