@@ -18,6 +18,8 @@ type Page struct {
 	// Both asks for the flag of the far side too: whether anything lies behind the bound that the
 	// page starts from. It costs a look-up, so only where the client selects it.
 	Both bool
+	// WithoutBody and WithoutData leave out what may be long, where the client does not select it.
+	WithoutBody, WithoutData bool
 }
 
 // NewPage checks the arguments of a connection. An empty cursor counts as absent, since Apollo's

@@ -31,6 +31,8 @@ func (r userResolver) Notifications(
 	if err != nil {
 		return nil, refuse(ctx, r.store, user.ID, name, err)
 	}
+	page.WithoutBody = !selects(ctx, "edges", "node", "body") && !selects(ctx, "nodes", "body")
+	page.WithoutData = !selects(ctx, "edges", "node", "data") && !selects(ctx, "nodes", "data")
 	wanted := extrasOf(ctx, "edges", "node").or(extrasOf(ctx, "nodes"))
 	found, err := load(ctx, r.store, user.ID, read[storage.Page[inbox.Notification]]{
 		name: name,

@@ -47,17 +47,21 @@ const (
 		feedBranch + `$10` + ofEach + feedArchivedRead + feedNewer
 )
 
+// feedRow is feedColumns of a page: what may be long only where it is wanted ($12, $13).
+const feedRow = ` f.user_id, f.created_at, f.id, f.kind, f.category, f.actor_id, f.title,
+  CASE WHEN $12::boolean THEN f.body END, f.url, CASE WHEN $13::boolean THEN f.data END, f.read_at, f.archived_at`
+
 const feedPageSQL = `-- name: FeedPage
-SELECT *` + pageOfOne + feedOlderOfOne + olderOne
+SELECT` + feedRow + pageOfOne + feedOlderOfOne + olderOne
 
 const feedPageBackwardSQL = `-- name: FeedPageBackward
-SELECT *` + pageOfOne + feedNewerOfOne + newerOne
+SELECT` + feedRow + pageOfOne + feedNewerOfOne + newerOne
 
 const feedPagesSQL = `-- name: FeedPages
-SELECT f.*` + pagesOfEach + feedOlderOfEach + olderEach
+SELECT` + feedRow + pagesOfEach + feedOlderOfEach + olderEach
 
 const feedPagesBackwardSQL = `-- name: FeedPagesBackward
-SELECT f.*` + pagesOfEach + feedNewerOfEach + newerEach
+SELECT` + feedRow + pagesOfEach + feedNewerOfEach + newerEach
 
 var feedList = &list[inbox.Notification]{
 	name:  "feed page",
@@ -69,7 +73,7 @@ var feedList = &list[inbox.Notification]{
 
 // FeedPages adds a read of the same page of each user's notifications.
 func (b *Batch) FeedPages(userIDs []string, page inbox.Page, filter inbox.Filter) map[string]Page[inbox.Notification] {
-	return feedList.pages(b, userIDs, page, feedArguments(filter)...)
+	return feedList.pages(b, userIDs, page, feedArguments(page, filter)...)
 }
 
 // FeedPages reads the same page of each of several distinct users' notifications.
@@ -81,14 +85,15 @@ func (s *Store) FeedPages(
 	})
 }
 
-// feedArguments returns a filter as the feed's own parameters, $7 to $11.
-func feedArguments(f inbox.Filter) []any {
+// feedArguments returns the feed's own parameters, $7 to $13.
+func feedArguments(p inbox.Page, f inbox.Filter) []any {
 	isWanted := func(isArchived bool, status inbox.Status) bool {
 		return (f.Archived == nil || *f.Archived == isArchived) && (f.Status == nil || *f.Status == status)
 	}
 	return []any{
 		isWanted(false, inbox.StatusUnread), isWanted(false, inbox.StatusRead),
 		isWanted(true, inbox.StatusUnread), isWanted(true, inbox.StatusRead), f.Categories,
+		!p.WithoutBody, !p.WithoutData,
 	}
 }
 

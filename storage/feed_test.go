@@ -243,3 +243,49 @@ func TestNotifications(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// What may be long is read only where it is wanted, and the other columns all the same.
+func TestFeedWithoutLongColumns(t *testing.T) {
+	t.Parallel()
+	databaseURL := storagetest.URL(t)
+	store, conn := storagetest.Open(t, storage.Config{URL: databaseURL}), connect(t, databaseURL)
+	for n := range 3 {
+		insert(t, conn, row("u", n, moment), row("v", n, moment))
+	}
+	exec(t, conn, `UPDATE notifications SET body = 'body ' || title, url = 'https://example.com/', data = '{"a": 1}', actor_id = 'ann'`)
+	for _, p := range []inbox.Page{
+		{Size: 2}, {Size: 2, WithoutBody: true}, {Size: 2, WithoutData: true}, {Size: 2, WithoutBody: true, WithoutData: true},
+		{Size: 2, Backward: true, WithoutBody: true, WithoutData: true},
+	} {
+		for _, users := range [][]string{{"u"}, {"u", "v"}} {
+			whole := p
+			whole.WithoutBody, whole.WithoutData = false, false
+			want, err := store.FeedPages(t.Context(), users, whole, inbox.Filter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range want["u"].Rows {
+				if n.Body == nil || n.Data == nil {
+					t.Fatalf("got %+v, want a body and data", n)
+				}
+			}
+			for _, user := range users {
+				for _, n := range want[user].Rows {
+					if p.WithoutBody {
+						n.Body = nil
+					}
+					if p.WithoutData {
+						n.Data = nil
+					}
+				}
+			}
+			got, err := store.FeedPages(t.Context(), users, p, inbox.Filter{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("%+v of %v (-want +got):\n%s", p, users, diff)
+			}
+		}
+	}
+}

@@ -20,7 +20,7 @@ type FeedState struct {
 func (s *Store) FeedStates(ctx context.Context, userIDs []string, size int) (map[string]FeedState, error) {
 	var b Batch
 	feeds := make(map[string][]*inbox.Notification, len(userIDs))
-	feedList.queue(&b, userIDs, span{limit: size}, feedArguments(inbox.Filter{}), func(rows pgx.Rows) error {
+	feedList.queue(&b, userIDs, span{limit: size}, feedArguments(inbox.Page{}, inbox.Filter{}), func(rows pgx.Rows) error {
 		return scanNotifications(rows, func(n *inbox.Notification) { feeds[n.UserID] = append(feeds[n.UserID], n) })
 	})
 	badges := b.Badges(userIDs)
