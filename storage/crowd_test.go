@@ -128,6 +128,7 @@ func TestPlans(t *testing.T) {
 	t.Run("T-71 the shape of a page", c.testPageShape)
 	t.Run("T-71 a page of any list costs the same at every depth", c.testListDepth)
 	t.Run("T-71 the shape of a page of any list", c.testListShape)
+	t.Run("T-71 a change of an item finds its tags", c.testTagRows)
 	t.Run("T-71 a count reads what is unread alone", c.testCount)
 	t.Run("T-71 no statement walks over a table", c.testScans)
 	t.Run("the planner arrives at the generic plan by itself", c.testGenericPlan)

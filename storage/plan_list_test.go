@@ -129,3 +129,40 @@ func (c *crowded) testListDepth(t *testing.T) {
 		}
 	}
 }
+
+// A change of an item finds its tag rows by their whole key, however many items carry the same tag.
+func (c *crowded) testTagRows(t *testing.T) {
+	in := tagged("item", "tag other")
+	in.UserID, in.CreatedAt = listCrowd.userID, new(moment)
+	if _, err := c.store.PutItem(t.Context(), in); err != nil {
+		t.Fatal(err)
+	}
+	in.Tags, in.CreatedAt = []string{"tag", "new"}, nil
+	plans := c.plans(t, func(ctx context.Context, s *storage.Store) error {
+		_, err := s.PutItem(ctx, in)
+		return err
+	})
+	plans["DeleteItem"] = explain(t, c.conn, sent{
+		"DeleteItem", parseSource(t).statements()["deleteItemSQL"], []any{in.UserID, inbox.ItemUUID(in.ItemID).String()},
+	})
+	for _, name := range []string{"PutItem", "DeleteItem"} {
+		var got []string
+		for n := range plans[name].nodes() {
+			// A node's own: the root does not count what is done beside it.
+			if got, most := n.buffers(), 50; got > most {
+				t.Errorf("%s: got %d buffers at %s, want at most %d", name, got, n.NodeType, most)
+			}
+			if n.Relation == "item_tags" && n.Index != "" {
+				got = append(got, n.Index)
+				for _, want := range []string{"user_id = ", "tag = ", "created_at = ", "id = "} {
+					if !strings.Contains(n.IndexCond, want) {
+						t.Errorf("%s: got condition %s, want %s in it", name, n.IndexCond, want)
+					}
+				}
+			}
+		}
+		if diff := cmp.Diff([]string{"item_tags_pkey"}, got); diff != "" {
+			t.Errorf("%s: indexes of item_tags (-want +got):\n%s", name, diff)
+		}
+	}
+}
