@@ -62,7 +62,7 @@ func newScale() scale {
 			{"NotificationsPayload", "notifications"}: enclosing,
 			{"NotificationsUpdated", "notifications"}: 100,
 
-			{"__Schema", "types"}:       60,
+			{"__Schema", "types"}:       80,
 			{"__Schema", "directives"}:  6,
 			{"__Directive", "args"}:     2,
 			{"__Field", "args"}:         1,
