@@ -173,32 +173,30 @@ func scanUnread(rows pgx.Rows, unread *int) error {
 
 // scan reads the rows of a page and one more, which tells whether there are more.
 func (p *floorPage) scan(rows pgx.Rows) error {
-	defer rows.Close()
 	p.Edges = make([]floorEdge, 0, pageSize)
-	for rows.Next() {
-		var (
-			n          inbox.Notification
-			actor      *string
-			archivedAt *time.Time
-			data       []byte
-		)
-		err := rows.Scan(&n.UserID, &n.CreatedAt, (*[16]byte)(&n.ID), &n.Kind, &n.Category, &actor, &n.Title, &n.Body, &n.URL,
-			&data, &n.ReadAt, &archivedAt)
-		if err != nil {
-			return err
-		}
+	var (
+		n          inbox.Notification
+		actor      *string
+		archivedAt *time.Time
+		data       []byte
+	)
+	columns := []any{
+		&n.UserID, &n.CreatedAt, (*[16]byte)(&n.ID), &n.Kind, &n.Category, &actor, &n.Title, &n.Body, &n.URL, &data, &n.ReadAt, &archivedAt,
+	}
+	_, err := pgx.ForEachRow(rows, columns, func() error {
 		if len(p.Edges) == pageSize {
 			p.PageInfo.HasNextPage = true
-			continue
+			return nil
 		}
 		p.Edges = append(p.Edges, floorEdge{n.Cursor().String(), floorNode{
 			n.NodeID(), n.Kind, n.Category, n.Title, n.Body, n.URL, *instant(&n.CreatedAt), instant(n.ReadAt),
 		}})
-	}
+		return nil
+	})
 	if len(p.Edges) > 0 {
 		p.PageInfo.EndCursor = &p.Edges[len(p.Edges)-1].Cursor
 	}
-	return rows.Err()
+	return err
 }
 
 func instant(t *time.Time) *string {

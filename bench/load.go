@@ -134,58 +134,83 @@ const warmUp = 4
 // load has connections ask the server for length, and before that for a fraction of it that does not count.
 // A wrong answer is an error.
 func (s *server) load(ctx context.Context, length time.Duration, newSource func(connection int) source) (load, error) {
-	var isCounting, isOver atomic.Bool
-	var mu sync.Mutex
-	var l load       // guarded by mu
-	var failed error // guarded by mu
+	r := &volley{server: s, failed: make(chan error, connections)}
 	var group sync.WaitGroup
 	for c := range connections {
 		next := newSource(c)
-		group.Go(func() {
-			times, err := s.askUntil(ctx, next, &isCounting, &isOver)
-			if err != nil {
-				isOver.Store(true)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			l.times = append(l.times, times...)
-			failed = errors.Join(failed, err)
-		})
+		group.Go(func() { r.ask(ctx, next) })
 	}
-	<-time.After(length / warmUp)
+	r.wait(ctx, length/warmUp)
 	before, err := s.cpu()
-	started := time.Now()
-	isCounting.Store(true)
-	<-time.After(length)
-	isOver.Store(true)
-	l.length = time.Since(started)
+	began := time.Now()
+	r.isCounting.Store(true)
+	r.wait(ctx, length)
+	r.isOver.Store(true)
+	l := load{length: time.Since(began)}
 	after, errAfter := s.cpu()
 	group.Wait()
-	l.cpu, l.requests = after-before, len(l.times)
-	slices.Sort(l.times)
-	if l.requests == 0 && failed == nil {
-		failed = errors.New("no request was answered")
+	close(r.failed)
+	err = errors.Join(err, errAfter)
+	for e := range r.failed {
+		err = errors.Join(err, e)
 	}
-	return l, errors.Join(err, errAfter, failed)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l.cpu, l.times, l.requests = after-before, r.times, len(r.times)
+	slices.Sort(l.times)
+	if err == nil && l.requests == 0 {
+		err = errors.New("no request was answered")
+	}
+	return l, err
 }
 
-// askUntil asks one thing after another until isOver, and returns how long those took that count.
-func (s *server) askUntil(ctx context.Context, next source, isCounting, isOver *atomic.Bool) ([]time.Duration, error) {
-	w, err := s.dial(ctx)
-	if err != nil {
-		return nil, err
+// volley is a load under way.
+type volley struct {
+	server             *server
+	isCounting, isOver atomic.Bool
+	failed             chan error
+
+	mu    sync.Mutex
+	times []time.Duration // guarded by mu: of the requests that count
+}
+
+// wait waits, but no longer than until a request has failed.
+func (r *volley) wait(ctx context.Context, length time.Duration) {
+	timer := time.NewTimer(length)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	case err := <-r.failed:
+		r.failed <- err
 	}
-	defer w.close()
+}
+
+// ask asks one thing after another on a connection of its own. What is answered while the volley counts, counts.
+func (r *volley) ask(ctx context.Context, next source) {
 	var times []time.Duration
-	for !isOver.Load() {
-		counts := isCounting.Load()
-		began := time.Now()
-		if _, err := w.ask(next()); err != nil {
-			return nil, err
+	err := func() error {
+		w, err := r.server.dial(ctx)
+		if err != nil {
+			return err
 		}
-		if counts && !isOver.Load() {
-			times = append(times, time.Since(began))
+		defer w.close()
+		for !r.isOver.Load() && ctx.Err() == nil {
+			began := time.Now()
+			if _, err := w.ask(next()); err != nil {
+				return err
+			}
+			if r.isCounting.Load() && !r.isOver.Load() {
+				times = append(times, time.Since(began))
+			}
 		}
+		return ctx.Err()
+	}()
+	if err != nil {
+		r.failed <- err
+		r.isOver.Store(true)
 	}
-	return times, ctx.Err()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.times = append(r.times, times...)
 }

@@ -26,11 +26,40 @@ func main() {
 func run(ctx context.Context) error {
 	var b bench
 	var isServer, isFloor bool
-	var only, page string
+	var page string
 	flag.BoolVar(&isServer, "server", false, "be the process that is measured")
 	flag.BoolVar(&isFloor, "floor", false, "be the process that Belfry is compared with")
-	flag.StringVar(&only, "only", "", "these measurements, separated by commas: "+names(b.measurements()))
 	flag.StringVar(&page, "write", "", "put the figures into this page too, such as bench/README.md")
+	b.flags()
+	flag.Parse()
+	switch {
+	case isServer:
+		return serve(ctx)
+	case isFloor:
+		return serveFloor(ctx)
+	}
+	if b.isQuick() {
+		b.recipients /= 6
+	}
+	var err error
+	if b.database, err = openDatabase(ctx, ""); err != nil {
+		return err
+	}
+	defer func() { _ = b.database.Close() }()
+	b.databaseURL = b.database.url
+	if b.profile != "" {
+		return errors.Join(b.writeProfile(ctx), b.closeStage())
+	}
+	err = errors.Join(b.measure(ctx), b.printTable(os.Stdout), b.closeStage())
+	if err == nil && page != "" {
+		err = b.writePage(ctx, page)
+	}
+	return err
+}
+
+// flags adds the flags that say what is measured and how.
+func (b *bench) flags() {
+	flag.StringVar(&b.only, "only", "", "these measurements, separated by commas: "+names(b.measurements()))
 	flag.StringVar(&b.profile, "profile", "", "write a CPU profile of belfry serve under load to this file, in place of figures")
 	flag.StringVar(&b.profiled, "profiled", "", "what loads the server for the profile: page or dispatch; both where empty")
 	flag.IntVar(&b.sockets, "sockets", 2000, "idle subscriptions to hold open")
@@ -39,31 +68,6 @@ func run(ctx context.Context) error {
 	flag.IntVar(&b.recipients, "recipients", 600_000, "recipients of the large dispatch; a sixth of them in one round")
 	flag.IntVar(&b.rounds, "rounds", 3, "rounds of each measurement; 1 is quick, with fewer rows")
 	flag.IntVar(&b.seconds, "seconds", 5, "length of a round under load")
-	flag.Parse()
-	switch {
-	case isServer:
-		return serve(ctx)
-	case isFloor:
-		return serveFloor(ctx)
-	}
-	database, err := openDatabase(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = database.Close() }()
-	b.database, b.databaseURL = database, database.url
-	if b.isQuick() {
-		b.recipients /= 6
-	}
-	if b.profile != "" {
-		return errors.Join(b.writeProfile(ctx), b.closeStage())
-	}
-	err = b.measure(ctx, only)
-	err = errors.Join(err, b.printTable(os.Stdout), b.closeStage())
-	if err == nil && page != "" {
-		err = b.writePage(ctx, page)
-	}
-	return err
 }
 
 // measurement is a topic: some figures that are measured together.
@@ -90,9 +94,9 @@ func names(list []measurement) string {
 }
 
 // measure takes the measurements that are named, all where none is.
-func (b *bench) measure(ctx context.Context, only string) error {
+func (b *bench) measure(ctx context.Context) error {
 	for _, m := range b.measurements() {
-		if only != "" && !slices.Contains(strings.Split(only, ","), m.name) {
+		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), m.name) {
 			continue
 		}
 		started := time.Now()
@@ -108,6 +112,7 @@ func (b *bench) measure(ctx context.Context, only string) error {
 type bench struct {
 	sockets, subscribers, devices, recipients, rounds, seconds int
 
+	only string // names of measurements
 	// profile is the file for a profile, profiled what to profile.
 	profile, profiled string
 

@@ -43,8 +43,12 @@ func (b *bench) page(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	users := st.sample(checked)
+	if b.isQuick() {
+		users = users[:checked/10]
+	}
 	for _, c := range all {
-		if err := c.prepare(ctx, st.sample(checked), all[0]); err != nil {
+		if err := c.prepare(ctx, users, all[0]); err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
 	}
