@@ -64,6 +64,13 @@ func (b *bench) page(ctx context.Context) error {
 	if err != nil && !errors.Is(err, errNoPeer) {
 		return err
 	}
+	if !b.isQuick() { // Node compiles what it has run often
+		for _, c := range all {
+			if _, err := c.server.load(ctx, time.Duration(b.seconds)*time.Second, anyOf(c.exchanges)); err != nil {
+				return fmt.Errorf("%s: %w", c.name, err)
+			}
+		}
+	}
 	var rates []float64
 	for round := range b.rounds {
 		for i := range all {
