@@ -4,7 +4,7 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help run test bench check build generate web fmt lint fuzz clean \
+.PHONY: help run test bench profile check build generate web fmt lint fuzz clean \
 	check-generated check-modules check-format vet
 
 # Flags for `belfry dev`.
@@ -14,6 +14,8 @@ FUZZTIME ?= 5s
 # How often each measurement of the bench is made, and how long one under load takes.
 ITERATIONS ?= 5
 SECONDS_PER_ROUND ?= 5
+# Further flags of the bench, such as -write bench/README.md.
+BENCH ?=
 
 # Makes sure that there is a Postgres, and tells what follows in the same recipe where.
 postgres = scripts/postgres.sh && bindir=$$(scripts/postgres.sh --bindir) && \
@@ -31,8 +33,11 @@ run: build ## Serve with a private Postgres and demo data; flags in ARGS='--list
 test: ## Run all tests: Go's under the race detector, and with Node the official clients and a browser
 	@$(postgres) && go test -race -timeout 10m ./... && scripts/node-tests.sh
 
-bench: ## Measure, and print ratios within the run; ITERATIONS=1 is quick
-	@$(postgres) && go run ./bench -rounds $(ITERATIONS) -seconds $(SECONDS_PER_ROUND)
+bench: ## Measure, and print ratios within the run; ITERATIONS=1 is quick; flags in BENCH='-only page'
+	@$(postgres) && go run ./bench -rounds $(ITERATIONS) -seconds $(SECONDS_PER_ROUND) $(BENCH)
+
+profile: ## Profile belfry serve under load, for the compiler: cmd/belfry/default.pgo
+	@$(postgres) && go run ./bench -rounds 1 -seconds 30 -profile cmd/belfry/default.pgo
 
 check: check-generated check-modules check-format vet lint fuzz test ## Everything that CI checks, the tests among it
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -31,23 +30,9 @@ func (b *bench) start(ctx context.Context, env ...string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &server{cmd: exec.CommandContext(ctx, self, "-server")}
-	s.cmd.Env = append(append(os.Environ(), databaseVariable+"="+b.databaseURL), env...)
-	s.cmd.Stderr = os.Stderr
-	out, err := s.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		s.stop()
-		return nil, fmt.Errorf("server: %w", err)
-	}
-	s.address = strings.TrimSpace(line)
-	return s, nil
+	cmd := exec.CommandContext(ctx, self, "-server")
+	cmd.Env = append(append(os.Environ(), databaseVariable+"="+b.databaseURL), env...)
+	return startListening(cmd)
 }
 
 func (s *server) stop() {

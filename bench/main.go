@@ -9,7 +9,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"text/tabwriter"
+	"slices"
+	"strings"
+	"time"
 )
 
 func main() {
@@ -23,53 +25,99 @@ func main() {
 
 func run(ctx context.Context) error {
 	var b bench
-	var isServer bool
-	var only string
+	var isServer, isFloor bool
+	var page string
 	flag.BoolVar(&isServer, "server", false, "be the process that is measured")
-	flag.StringVar(&only, "only", "", "one measurement: memory, latency, live, push, pushrate, pushcost or pushmany")
+	flag.BoolVar(&isFloor, "floor", false, "be the process that Belfry is compared with")
+	flag.StringVar(&page, "write", "", "put the figures into this page too, such as bench/README.md")
+	b.flags()
+	flag.Parse()
+	switch {
+	case isServer:
+		return serve(ctx)
+	case isFloor:
+		return serveFloor(ctx)
+	}
+	if b.isQuick() {
+		b.recipients /= 6
+	}
+	var err error
+	if b.database, err = openDatabase(ctx, ""); err != nil {
+		return err
+	}
+	defer func() { _ = b.database.Close() }()
+	b.databaseURL = b.database.url
+	if b.profile != "" {
+		return errors.Join(b.writeProfile(ctx), b.closeStage())
+	}
+	err = errors.Join(b.measure(ctx), b.printTable(os.Stdout), b.closeStage())
+	if err == nil && page != "" {
+		err = b.writePage(ctx, page)
+	}
+	return err
+}
+
+// flags adds the flags that say what is measured and how.
+func (b *bench) flags() {
+	flag.StringVar(&b.only, "only", "", "these measurements, separated by commas: "+names(b.measurements()))
+	flag.StringVar(&b.profile, "profile", "", "write a CPU profile of belfry serve under load to this file, in place of figures")
+	flag.StringVar(&b.profiled, "profiled", "", "what loads the server for the profile: page or dispatch; both where empty")
 	flag.IntVar(&b.sockets, "sockets", 2000, "idle subscriptions to hold open")
 	flag.IntVar(&b.subscribers, "subscribers", 1000, "live subscribers while there is load")
 	flag.IntVar(&b.devices, "devices", 20_000, "devices to push to")
-	flag.IntVar(&b.recipients, "recipients", 600_000, "recipients of the large dispatch")
-	flag.IntVar(&b.rounds, "rounds", 3, "rounds of each measurement; 1 is quick")
+	flag.IntVar(&b.recipients, "recipients", 600_000, "recipients of the large dispatch; a sixth of them in one round")
+	flag.IntVar(&b.rounds, "rounds", 3, "rounds of each measurement; 1 is quick, with fewer rows")
 	flag.IntVar(&b.seconds, "seconds", 5, "length of a round under load")
-	flag.Parse()
-	if isServer {
-		return serve(ctx)
-	}
-	b.out = tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	database, err := openDatabase(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = database.Close() }()
-	b.databaseURL = database.url
-	for _, m := range []struct {
-		name    string
-		measure func(context.Context) error
-	}{
-		{"memory", b.memory}, {"latency", b.latency}, {"live", b.throughput},
-		{"push", b.pushThroughput}, {"pushrate", b.pushRate}, {"pushcost", b.pushCost}, {"pushmany", b.pushMany},
-	} {
-		if only != "" && only != m.name {
-			continue
-		}
-		if err := m.measure(ctx); err != nil {
-			return errors.Join(fmt.Errorf("%s: %w", m.name, err), b.out.Flush())
-		}
-	}
-	return b.out.Flush()
 }
 
-// bench is what is to be measured, and where the results go.
+// measurement is a topic: some figures that are measured together.
+type measurement struct {
+	name    string
+	measure func(context.Context) error
+}
+
+func (b *bench) measurements() []measurement {
+	return []measurement{
+		{"page", b.page}, {"allocs", b.allocs}, {"depth", b.depth}, {"dispatch", b.dispatches}, {"users", b.hundredUsers},
+		{"start", b.starts}, {"mixed", b.mixed},
+		{"memory", b.memory}, {"latency", b.latency}, {"live", b.throughput},
+		{"push", b.pushThroughput}, {"pushrate", b.pushRate}, {"pushcost", b.pushCost}, {"pushmany", b.pushMany},
+	}
+}
+
+func names(list []measurement) string {
+	var all []string
+	for _, m := range list {
+		all = append(all, m.name)
+	}
+	return strings.Join(all, ", ")
+}
+
+// measure takes the measurements that are named, all where none is.
+func (b *bench) measure(ctx context.Context) error {
+	for _, m := range b.measurements() {
+		if b.only != "" && !slices.Contains(strings.Split(b.only, ","), m.name) {
+			continue
+		}
+		started := time.Now()
+		if err := m.measure(ctx); err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		fmt.Fprintf(os.Stderr, "bench: %s took %.0f s\n", m.name, time.Since(started).Seconds())
+	}
+	return nil
+}
+
+// bench is what is to be measured, and what came of it.
 type bench struct {
 	sockets, subscribers, devices, recipients, rounds, seconds int
 
-	databaseURL string
-	out         *tabwriter.Writer
-}
+	only string // names of measurements
+	// profile is the file for a profile, profiled what to profile.
+	profile, profiled string
 
-// report prints a figure, what it must reach, and how it was measured.
-func (b *bench) report(figure, value, target string) {
-	_, _ = fmt.Fprintf(b.out, "%s\t%s\t%s\n", figure, value, target)
+	database    *database
+	databaseURL string
+	stage       *stage // nil until openStage
+	figures     []figure
 }

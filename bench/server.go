@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -33,18 +35,27 @@ type database struct {
 	url string
 }
 
-func openDatabase(ctx context.Context) (*database, error) {
-	cluster, err := devdb.OpenTemp(ctx, devdb.Config{
-		Settings: map[string]string{"max_connections": "200", "fsync": "on", "synchronous_commit": "on"},
-		Logger:   slog.New(slog.DiscardHandler),
-	})
+// openDatabase starts it with its data in a new directory below dir, or in memory where dir is empty.
+func openDatabase(ctx context.Context, dir string) (*database, error) {
+	cfg := devdb.Config{
+		Settings: map[string]string{
+			"max_connections": "200", "fsync": "on", "synchronous_commit": "on",
+			// Postgres's own defaults are for a tiny machine.
+			"shared_buffers": "512MB", "max_wal_size": "4GB",
+		},
+		Logger: slog.New(slog.DiscardHandler),
+	}
+	open := devdb.OpenTemp
+	if dir != "" {
+		cfg.Dir, open = filepath.Join(dir, "postgres"), devdb.Open
+	}
+	cluster, err := open(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	d := &database{cluster, cluster.URL(devdb.Database)}
 	if _, err := storage.Migrate(ctx, d.url); err != nil {
-		_ = cluster.Close()
-		return nil, err
+		return nil, errors.Join(err, cluster.Close())
 	}
 	return d, nil
 }

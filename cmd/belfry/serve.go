@@ -20,6 +20,7 @@ type serveConfig struct {
 	listenURL     string
 	natsURL       string
 	listen        string
+	adminListen   string
 	introspection bool
 	playground    bool
 	origins       string
@@ -37,6 +38,8 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	f.StringVar(&cfg.listenURL, "listen-database-url", "", "the database without a pooler between, where database-url leads to one")
 	f.StringVar(&cfg.natsURL, "nats-url", "", "NATS servers that tell other processes of changes, in place of the database")
 	f.StringVar(&cfg.listen, "listen", ":8080", "the address to serve on")
+	f.StringVar(&cfg.adminListen, "admin-listen", "",
+		"an address for operators alone, such as 127.0.0.1:9090: /debug/pprof/, without a token; none where empty")
 	f.BoolVar(&cfg.introspection, "introspection", false, "let clients read the schema")
 	f.BoolVar(&cfg.playground, "playground", false, "serve GraphiQL at /playground and let clients read the schema")
 	f.StringVar(&cfg.origins, "origins", "", "other hosts whose pages may use the API, separated by commas, such as app.example.com")
@@ -71,6 +74,11 @@ func runServe(ctx context.Context, env environment, args []string) error {
 		return err
 	}
 	stop.push(func() { _ = listener.Close() })
+	stopAdmin, err := startAdmin(ctx, cfg.adminListen, logger)
+	if err != nil {
+		return fmt.Errorf("%w; choose another address with --admin-listen", err)
+	}
+	stop.push(stopAdmin)
 	// Not ctx: the pool outlives the signal until the requests in flight are done.
 	store, err := storage.Open(context.WithoutCancel(ctx), storage.Config{
 		URL: cfg.databaseURL, ListenURL: cfg.listenURL, Logger: logger,
