@@ -35,11 +35,10 @@ func (b *bench) allocs(ctx context.Context) error {
 			return err
 		}
 		reading, err := allocations(func() error {
-			_, err := store.UnreadCounts(ctx, []string{deepUser})
-			if err == nil {
-				_, err = store.FeedPages(ctx, []string{deepUser}, inbox.Page{Size: edges}, inbox.Filter{Archived: &isArchived})
-			}
-			return err
+			var batch storage.Batch
+			batch.UnreadCounts([]string{deepUser})
+			batch.FeedPages([]string{deepUser}, inbox.Page{Size: edges, WithoutData: true}, inbox.Filter{Archived: &isArchived})
+			return store.Send(ctx, &batch)
 		})
 		if err != nil {
 			return err

@@ -99,7 +99,7 @@ func (st *stage) pages(ctx context.Context, conn *pgx.Conn, number int) (first, 
 // unreadStatement returns the statement of a user's badge.
 func (st *stage) unreadStatement(ctx context.Context, user string) (statement, error) {
 	sent, err := watch(ctx, st.url, func(store *storage.Store) error {
-		badges, err := store.UnreadCounts(ctx, []string{user})
+		badges, err := storage.Ask(ctx, store, []string{user}, (*storage.Batch).UnreadCounts)
 		if err == nil && badges[user].Unread != unreadOfDeep {
 			err = fmt.Errorf("%s has %d unread", user, badges[user].Unread)
 		}

@@ -83,8 +83,10 @@ func watch(ctx context.Context, databaseURL string, do func(*storage.Store) erro
 
 // newAPI returns Belfry's API in this process, for queries of a caller.
 func newAPI(ctx context.Context, store *storage.Store, caller inbox.Caller) http.Handler {
-	api := transport.New(ctx, graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(store, nil, func() {})}), transport.Config{
-		Logger: slog.New(slog.DiscardHandler), PrepareResponse: resolvers.WithLoaders, Authenticate: authenticate,
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(resolvers.Config{Store: store})})
+	api := transport.New(ctx, schema, transport.Config{
+		Logger: slog.New(slog.DiscardHandler), PrepareResponse: resolvers.WithLoaders, AroundFields: graph.Render,
+		Authenticate: authenticate,
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api.ServeHTTP(w, r.WithContext(inbox.WithCaller(r.Context(), caller, nil)))

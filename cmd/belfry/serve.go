@@ -23,6 +23,7 @@ type serveConfig struct {
 	adminListen   string
 	introspection bool
 	playground    bool
+	generated     bool
 	origins       string
 	drainDelay    time.Duration
 	stopTimeout   time.Duration
@@ -42,6 +43,8 @@ func runServe(ctx context.Context, env environment, args []string) error {
 		"an address for operators alone, such as 127.0.0.1:9090: /debug/pprof/, without a token; none where empty")
 	f.BoolVar(&cfg.introspection, "introspection", false, "let clients read the schema")
 	f.BoolVar(&cfg.playground, "playground", false, "serve GraphiQL at /playground and let clients read the schema")
+	f.BoolVar(&cfg.generated, "generated-rendering", false,
+		"have gqlgen's generated code render all answers: slower, to compare with, or to track down a fault")
 	f.StringVar(&cfg.origins, "origins", "", "other hosts whose pages may use the API, separated by commas, such as app.example.com")
 	f.DurationVar(&cfg.drainDelay, "drain-delay", time.Second,
 		"how long a stop goes on serving with /readyz at 503, for load balancers to notice; at most half of stop-timeout")
@@ -106,6 +109,7 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	srv := newServer(serving, parts{
 		store: store, hub: hub, wakePush: wakePush, verifier: verifier, logger: logger, introspection: cfg.introspection || cfg.playground,
 		origins: originsOf(cfg.origins), activityTTL: cfg.activityTTL, browser: servePages(cfg.playground), drainDelay: min(cfg.drainDelay, cfg.stopTimeout/2),
+		generated: cfg.generated,
 	})
 	return srv.run(ctx, listener, cfg.stopTimeout, func(context.Context) error { return nil })
 }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
+
 	"belfry/auth"
 	"belfry/graph"
 	"belfry/live"
@@ -42,9 +44,11 @@ type parts struct {
 	verifier      *auth.Verifier
 	logger        *slog.Logger
 	introspection bool
-	origins       []string
-	activityTTL   time.Duration
-	browser       pages
+	// generated has gqlgen's generated code render all answers.
+	generated   bool
+	origins     []string
+	activityTTL time.Duration
+	browser     pages
 	// requestLevel is the level of the line that each request leaves in the log.
 	requestLevel slog.Level
 	// drainDelay is how long the server goes on, not ready, after a stop has begun.
@@ -57,9 +61,13 @@ func newServer(ctx context.Context, p parts) *server {
 	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(resolvers.Config{
 		Store: p.store, Hub: p.hub, WakePush: p.wakePush, ActivityTTL: p.activityTTL,
 	})})
+	var render graphql.FieldMiddleware = graph.Render
+	if p.generated {
+		render = nil
+	}
 	s.api = transport.New(ctx, schema, transport.Config{
 		Logger: p.logger, Introspection: p.introspection, Authenticate: p.verifier.Verify, Origins: p.origins,
-		PrepareResponse: resolvers.WithLoaders, AroundFields: graph.Render,
+		PrepareResponse: resolvers.WithLoaders, AroundFields: render,
 	})
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", withCORS(p.verifier.Middleware(s.api), p.origins))
