@@ -3,7 +3,9 @@ package resolvers
 import (
 	"context"
 	"errors"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"belfry/storage"
@@ -23,6 +25,9 @@ const (
 type trip struct {
 	store *storage.Store
 	size  int
+
+	// isBegun is set by the first who comes.
+	isBegun atomic.Bool
 
 	mu   sync.Mutex
 	next *departure // of the questions that have come so far; guarded by mu
@@ -67,6 +72,11 @@ var errPanicked = errors.New("read: panicked")
 // join asks a question and returns the answers that came with its own. A question that was asked before is
 // not asked again.
 func (t *trip) join(ctx context.Context, q question, add queue) (answers, error) {
+	if t.size > 1 && t.isBegun.CompareAndSwap(false, true) {
+		// The first to come is as a rule the request's own goroutine, whose stack has grown already to what a trip
+		// takes. It lets the other fields' go ahead, so as to be the last and make the trip.
+		runtime.Gosched()
+	}
 	d, isLast := t.enter(ctx, q, add)
 	if isLast {
 		d.run(ctx, t.store)

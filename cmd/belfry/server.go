@@ -145,8 +145,8 @@ func logRequests(next http.Handler, logger *slog.Logger, level slog.Level) http.
 		started := time.Now()
 		rec := &statusRecorder{ResponseWriter: w, status: http.StatusOK}
 		next.ServeHTTP(rec, r)
-		logger.Log(r.Context(), level, "request", "method", r.Method, "path", r.URL.Path, "status", rec.status,
-			"duration_ms", float64(time.Since(started).Microseconds())/1000)
+		logger.LogAttrs(r.Context(), level, "request", slog.String("method", r.Method), slog.String("path", r.URL.Path),
+			slog.Int("status", rec.status), slog.Float64("duration_ms", float64(time.Since(started).Microseconds())/1000))
 	})
 }
 
