@@ -73,13 +73,13 @@ func tripOf(ctx context.Context, store *storage.Store, userID string) *trip {
 	if !ok {
 		ls = &Loaders{trips: map[tripKey]*trip{}}
 	}
-	list, depth, size := objectsAround(ctx)
+	list, element, depth := placeOf(ctx)
 	key := tripKey{list, depth, graphql.GetFieldContext(ctx).Object}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
 	t := ls.trips[key]
 	if t == nil {
-		t = &trip{store: store, size: size * countReads(ctx, userID)}
+		t = &trip{store: store, size: countObjects(list, element, depth) * countReads(ctx, userID)}
 		ls.trips[key] = t
 	}
 	return t

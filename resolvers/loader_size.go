@@ -51,20 +51,26 @@ func hasBadge(object *graphql.FieldContext) bool {
 	return ok && user != nil && user.Badge != nil
 }
 
-// objectsAround returns the list that the current field's object stands in, how deep below the list's
-// elements it stands, and how many such objects of different users there are. For an object outside a list
-// it returns the object itself, and 1.
-func objectsAround(ctx context.Context) (list *graphql.FieldContext, depth, size int) {
+// placeOf returns the list that the current field's object stands in, which element it is below, and how deep.
+// For an object outside a list it returns the object itself.
+func placeOf(ctx context.Context) (list, element *graphql.FieldContext, depth int) {
 	object := graphql.GetFieldContext(ctx).Parent
 	for fc := object; fc != nil; fc = fc.Parent {
 		if fc.Index != nil && fc.Parent != nil {
-			// What is read below an element is read below a user.
-			ofSettings := depth == 0 && isSettings(fc.Parent.Result, *fc.Index)
-			return fc.Parent, depth, countUsers(fc.Parent.Result, ofSettings)
+			return fc.Parent, fc, depth
 		}
 		depth++
 	}
-	return object, 0, 1
+	return object, nil, 0
+}
+
+// countObjects returns how many objects of different users there are at a place.
+func countObjects(list, element *graphql.FieldContext, depth int) int {
+	if element == nil {
+		return 1
+	}
+	// What is read below an element is read below a user.
+	return countUsers(list.Result, depth == 0 && isSettings(list.Result, *element.Index))
 }
 
 // isSettings reports whether an element of a list is a user's settings.
