@@ -128,8 +128,8 @@ func (l load) cpuEach() float64 { return l.cpu.Seconds() * 1000 / float64(l.requ
 
 func (l load) percentile(p int) float64 { return milliseconds(l.times[len(l.times)*p/100]) }
 
-// warmUp is the part of a load that is not counted, one in so many.
-const warmUp = 4
+// uncounted is the part of a load that does not count, one in so many.
+const uncounted = 4
 
 // load has connections ask the server for length, and before that for a fraction of it that does not count.
 // A wrong answer is an error.
@@ -140,7 +140,7 @@ func (s *server) load(ctx context.Context, length time.Duration, newSource func(
 		next := newSource(c)
 		group.Go(func() { r.ask(ctx, next) })
 	}
-	r.wait(ctx, length/warmUp)
+	r.wait(ctx, length/uncounted)
 	before, err := s.cpu()
 	began := time.Now()
 	r.isCounting.Store(true)

@@ -22,7 +22,6 @@ func (b *bench) mixed(ctx context.Context) error {
 	if b.isQuick() {
 		requests = 4000
 	}
-	var after, growth []float64
 	s, err := st.startBelfry(ctx, nil)
 	if err != nil {
 		return err
@@ -40,11 +39,9 @@ func (b *bench) mixed(ctx context.Context) error {
 		return err
 	}
 	end := s.resident()
-	after = append(after, float64(end)/1e6)
-	growth = append(growth, float64(end)/float64(half))
 	name := fmt.Sprintf("resident memory after %d mixed requests", requests)
-	b.measured(name, "%.0f MB", after, atMost(96), "")
-	b.measured(name+", against half of them", ratio, growth, atMost(1.05), "")
+	b.measured(name, "%.0f MB", []float64{float64(end) / 1e6}, atMost(96), "")
+	b.measured(name+", against half of them", ratio, []float64{float64(end) / float64(half)}, atMost(1.05), "")
 	return nil
 }
 
@@ -80,7 +77,34 @@ func (s *server) askMany(ctx context.Context, count int, newSource func(int) sou
 	return err
 }
 
-// mixture returns sources of what a web app asks: of 100 requests, so many of each kind.
+// kind is a kind of request that a web app sends.
+type kind struct {
+	// share is how many of 100 requests are of it.
+	share          int
+	query, holding string
+	// variables are for a user with notifications of these ids.
+	variables func(ids []string) map[string]any
+}
+
+// kinds are what a mixture consists of, beside dispatches. Some of the users are asked for together.
+func kinds(together []string) []kind {
+	const marking = `mutation ($input: NotificationIdsInput!) { markNotifications%s(input: $input) { user { unreadCount } notifications { id readAt } } }`
+	none := func([]string) map[string]any { return nil }
+	some := func(ids []string) map[string]any {
+		return map[string]any{"input": map[string]any{"ids": ids[:1+len(ids)/4]}}
+	}
+	return []kind{
+		{55, pageQuery, `"endCursor":"`, func([]string) map[string]any { return map[string]any{"first": pageSize} }},
+		{15, `{ viewer { unreadCount unseenCount countedAt } }`, `"unseenCount":`, none},
+		{10, `{ viewer { account { displayName } settings { theme locale preferences { category channel enabled } } } }`, `"theme":`, none},
+		{4, fmt.Sprintf(marking, "Read"), `"readAt":"`, some},
+		{4, fmt.Sprintf(marking, "Unread"), `"readAt":null`, some},
+		{2, `query ($ids: [String!]!) { users(userIds: $ids) ` + userFields + ` }`, `"endCursor":"`,
+			func([]string) map[string]any { return map[string]any{"ids": together} }},
+	}
+}
+
+// mixture returns sources of what a web app asks.
 func (st *stage) mixture(ctx context.Context, s *server) (func(connection int) source, error) {
 	users := st.sample(200)
 	w, err := s.dial(ctx)
@@ -88,31 +112,19 @@ func (st *stage) mixture(ctx context.Context, s *server) (func(connection int) s
 		return nil, err
 	}
 	defer w.close()
-	var kinds [5][]*exchange
-	add := func(kind int, user, query, holding string, variables map[string]any) error {
-		request, err := postAs(user, []inbox.Scope{inbox.ScopeRead}, query, variables)
-		kinds[kind] = append(kinds[kind], &exchange{request, holds(holding)})
-		return err
-	}
+	all := kinds(users[:10])
+	exchanges := make([][]*exchange, len(all))
 	for _, u := range users {
-		if err := add(0, u, pageQuery, `"endCursor":"`, map[string]any{"first": pageSize}); err != nil {
-			return nil, err
-		}
-		ids, err := idsOn(w, kinds[0][len(kinds[0])-1])
+		ids, err := idsOf(w, u)
 		if err != nil {
 			return nil, err
 		}
-		one := map[string]any{"input": map[string]any{"ids": ids[:1+len(ids)/4]}}
-		if err := errors.Join(
-			add(1, u, `{ viewer { unreadCount unseenCount countedAt } }`, `"unseenCount":`, nil),
-			add(2, u, `{ viewer { account { displayName } settings { theme locale preferences { category channel enabled } } } }`, `"theme":`, nil),
-			add(3, u, `mutation ($input: NotificationIdsInput!) { markNotificationsRead(input: $input) { user { unreadCount } notifications { id readAt } } }`,
-				`"readAt":"`, one),
-			add(3, u, `mutation ($input: NotificationIdsInput!) { markNotificationsUnread(input: $input) { user { unreadCount } notifications { id readAt } } }`,
-				`"readAt":null`, one),
-			add(4, u, `query ($ids: [String!]!) { users(userIds: $ids) `+userFields+` }`, `"endCursor":"`, map[string]any{"ids": users[:10]}),
-		); err != nil {
-			return nil, err
+		for i, k := range all {
+			request, err := postAs(u, []inbox.Scope{inbox.ScopeRead}, k.query, k.variables(ids))
+			if err != nil {
+				return nil, err
+			}
+			exchanges[i] = append(exchanges[i], &exchange{request, holds(k.holding)})
 		}
 	}
 	dispatches, err := newDispatches(users)
@@ -123,9 +135,9 @@ func (st *stage) mixture(ctx context.Context, s *server) (func(connection int) s
 		dispatch := dispatches(connection)
 		return func() *exchange {
 			n := rand.IntN(100) //nolint:gosec // Which request is no secret.
-			for kind, share := range [...]int{55, 15, 10, 8, 2} {
-				if n -= share; n < 0 {
-					return kinds[kind][rand.IntN(len(kinds[kind]))] //nolint:gosec // As above.
+			for i, k := range all {
+				if n -= k.share; n < 0 {
+					return exchanges[i][rand.IntN(len(exchanges[i]))] //nolint:gosec // As above.
 				}
 			}
 			return dispatch()
@@ -133,9 +145,13 @@ func (st *stage) mixture(ctx context.Context, s *server) (func(connection int) s
 	}, nil
 }
 
-// idsOn returns the ids of the notifications on a page.
-func idsOn(w *wire, page *exchange) ([]string, error) {
-	body, err := w.ask(page)
+// idsOf returns the ids of the notifications on a user's page.
+func idsOf(w *wire, user string) ([]string, error) {
+	request, err := postAs(user, nil, pageQuery, map[string]any{"first": pageSize})
+	if err != nil {
+		return nil, err
+	}
+	body, err := w.do(request)
 	if err != nil {
 		return nil, err
 	}

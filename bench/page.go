@@ -42,41 +42,20 @@ func (b *bench) page(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	users := st.sample(checked)
-	if b.isQuick() {
-		users = users[:checked/10]
-	}
-	for _, c := range all {
-		if err := c.prepare(ctx, users, all[0]); err != nil {
-			return fmt.Errorf("%s: %w", c.name, err)
-		}
-	}
-	statements, err := pageStatements(ctx, st.url, sampleUser)
-	if err != nil {
-		return err
-	}
-	script, variables, err := st.pageScript(statements)
-	if err != nil {
-		return err
-	}
-	database, err := st.newPgbench("page", script, variables)
+	database, err := st.pagePgbench(ctx)
 	if err != nil && !errors.Is(err, errNoPeer) {
 		return err
 	}
-	if !b.isQuick() { // Node compiles what it has run often
-		for _, c := range all {
-			if _, err := c.server.load(ctx, time.Duration(b.seconds)*time.Second, anyOf(c.exchanges)); err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
-			}
-		}
+	if err := b.warmUp(ctx, all, st.sample(checked)); err != nil {
+		return err
 	}
 	var rates []float64
 	for round := range b.rounds {
 		for i := range all {
 			c := all[(i+round)%len(all)]
-			l, err := c.server.load(ctx, time.Duration(b.seconds)*time.Second, anyOf(c.exchanges))
+			l, err := b.loadPages(ctx, c)
 			if err != nil {
-				return fmt.Errorf("%s: %w", c.name, err)
+				return err
 			}
 			c.loads = append(c.loads, l)
 		}
@@ -90,6 +69,35 @@ func (b *bench) page(ctx context.Context) error {
 	}
 	b.reportPage(all, rates)
 	return nil
+}
+
+// warmUp compares the contestants' answers, and then asks them for as long as a round takes: Node compiles
+// what it has run often.
+func (b *bench) warmUp(ctx context.Context, all []*contestant, users []string) error {
+	if b.isQuick() {
+		users = users[:checked/10]
+	}
+	for _, c := range all {
+		if err := c.prepare(ctx, users, all[0]); err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		if b.isQuick() {
+			continue
+		}
+		if _, err := b.loadPages(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadPages asks a contestant for pages for one round.
+func (b *bench) loadPages(ctx context.Context, c *contestant) (load, error) {
+	l, err := c.server.load(ctx, time.Duration(b.seconds)*time.Second, anyOf(c.exchanges))
+	if err != nil {
+		err = fmt.Errorf("%s: %w", c.name, err)
+	}
+	return l, err
 }
 
 // contestants starts them all, Belfry first. Where PostGraphile can't be had it is not among them.

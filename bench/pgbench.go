@@ -73,6 +73,19 @@ func (p *pgbench) run(ctx context.Context, databaseURL string, seconds int) (flo
 	return strconv.ParseFloat(string(match[1]), 64)
 }
 
+// pagePgbench returns what reads pages as Belfry does.
+func (st *stage) pagePgbench(ctx context.Context) (*pgbench, error) {
+	statements, err := pageStatements(ctx, st.url, sampleUser)
+	if err != nil {
+		return nil, err
+	}
+	script, variables, err := st.pageScript(statements)
+	if err != nil {
+		return nil, err
+	}
+	return st.newPgbench("page", script, variables)
+}
+
 // pageScript returns a script that reads a random user's page by the statements, in one round trip as Belfry
 // does, and its variables. What Belfry passes as a parameter is one here too, wherever that changes the plan.
 func (st *stage) pageScript(statements []statement) (script string, variables []string, err error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -17,6 +18,8 @@ type figure struct {
 type goal struct {
 	limit     float64
 	isAtLeast bool
+	// isEitherWay is for a difference, which may be below zero.
+	isEitherWay bool
 	// also stands in the table behind the limit.
 	also string
 }
@@ -25,7 +28,14 @@ func atMost(limit float64) goal  { return goal{limit: limit} }
 func atLeast(limit float64) goal { return goal{limit: limit, isAtLeast: true} }
 
 func (g goal) verdict(value float64) string {
-	if (g.isAtLeast && value >= g.limit) || (!g.isAtLeast && value <= g.limit) {
+	isMet := value <= g.limit
+	switch {
+	case g.isAtLeast:
+		isMet = value >= g.limit
+	case g.isEitherWay:
+		isMet = math.Abs(value) <= g.limit
+	}
+	if isMet {
 		return "met"
 	}
 	return "missed"
@@ -33,8 +43,11 @@ func (g goal) verdict(value float64) string {
 
 func (g goal) text(format string) string {
 	words := "at most "
-	if g.isAtLeast {
+	switch {
+	case g.isAtLeast:
 		words = "at least "
+	case g.isEitherWay:
+		words += "± "
 	}
 	return words + fmt.Sprintf(format, g.limit) + g.also
 }
