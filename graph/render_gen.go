@@ -14,6 +14,10 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 )
 
+// For each plain type, that is one of which no field has a resolver, selectX prepares what is selected of an X, and
+// appendX appends an X as JSON. The functions whose names go on behind the type's append what a field or a
+// list holds: null, an X or Xs. They return false where the generated path has an error to report.
+
 // Render is a field middleware that answers with JSON where a field's value is plain: where nobody has to be
 // asked for anything in it. Without it the same answers are made by a function call a field.
 func Render(ctx context.Context, next graphql.Resolver) (any, error) {
@@ -211,7 +215,7 @@ func appendActivity(b []byte, s *render.Selection, obj *inbox.Activity) ([]byte,
 		case 0:
 			b = append(b, "\"Activity\""...)
 		case 1:
-			b, ok = appendNID2string(b, f.Selection, obj.NodeID())
+			b = append(obj.AppendNodeID(append(b, '"')), '"')
 		case 2:
 			b, ok = appendNString2string(b, f.Selection, obj.Verb)
 		case 3:
@@ -594,7 +598,7 @@ func appendItem(b []byte, s *render.Selection, obj *inbox.Item) ([]byte, bool) {
 		case 0:
 			b = append(b, "\"Item\""...)
 		case 1:
-			b, ok = appendNID2string(b, f.Selection, obj.NodeID())
+			b = append(obj.AppendNodeID(append(b, '"')), '"')
 		case 2:
 			b, ok = appendNString2string(b, f.Selection, obj.ItemID)
 		case 3:

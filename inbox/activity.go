@@ -30,6 +30,11 @@ func (a *Activity) NodeID() string {
 	return NodeID{Kind: KindActivity, UserID: a.UserID, Position: a.Cursor()}.String()
 }
 
+// AppendNodeID appends the opaque id.
+func (a *Activity) AppendNodeID(b []byte) []byte {
+	return NodeID{Kind: KindActivity, UserID: a.UserID, Position: a.Cursor()}.Append(b)
+}
+
 // The limits of an activity, in bytes.
 const (
 	maxVerb   = 128

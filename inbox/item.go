@@ -35,6 +35,11 @@ func (i *Item) NodeID() string {
 	return NodeID{Kind: KindItem, UserID: i.UserID, Position: Cursor{ID: i.ID}}.String()
 }
 
+// AppendNodeID appends the opaque id.
+func (i *Item) AppendNodeID(b []byte) []byte {
+	return NodeID{Kind: KindItem, UserID: i.UserID, Position: Cursor{ID: i.ID}}.Append(b)
+}
+
 // ItemUUID returns the id under which an item is stored: the SHA-256 of the host application's own, as a
 // UUID of version 8 (RFC 9562, section 5.8). Whoever knows the one has the other, so an item is found
 // without an index of its own.

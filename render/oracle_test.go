@@ -114,7 +114,7 @@ func FuzzRender(f *testing.F) {
 
 func TestRenderedIsGenerated(t *testing.T) {
 	t.Parallel()
-	const parts, documents = 10, 300
+	const parts, documents = 10, 200
 	for part := range uint64(parts) {
 		t.Run(strconv.FormatUint(part, 10), func(t *testing.T) {
 			t.Parallel()
