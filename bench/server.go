@@ -23,6 +23,7 @@ import (
 	"belfry/push"
 	"belfry/push/expo"
 	"belfry/resolvers"
+	"belfry/retention"
 	"belfry/storage"
 	"belfry/transport"
 )
@@ -77,7 +78,8 @@ func serve(ctx context.Context) error {
 	})
 	go hub.Run(ctx)
 	wakePush := startPush(ctx, store, logger)
-	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(store, hub, wakePush)})
+	janitor := retention.New(retention.Config{Store: store, Changed: hub.Changed, Logger: logger})
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(store, hub, wakePush, janitor.EraseUser)})
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", withCaller(transport.New(ctx, schema, transport.Config{
 		Logger: logger, PrepareResponse: resolvers.WithLoaders, Authenticate: authenticate,

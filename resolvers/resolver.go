@@ -17,17 +17,20 @@ type Resolver struct {
 	store    *storage.Store
 	hub      *live.Hub
 	wakePush func()
+	erase    func(ctx context.Context, userID string) error
 }
 
 var _ graph.ResolverRoot = (*Resolver)(nil)
 
-// New returns a Resolver over a store. It tells the hub of every change that it makes, and calls wakePush
-// when there may be something to push.
+// New returns a Resolver over a store. It tells the hub of every change that it makes, calls wakePush when
+// there may be something to push, and erase to have a user erased.
 //
 // After an error a change may have been made all the same, when the connection broke during the commit:
 // the hub is told then too, since a hint too many costs a look and one too few a wrong badge.
-func New(store *storage.Store, hub *live.Hub, wakePush func()) *Resolver {
-	return &Resolver{store, hub, wakePush}
+func New(
+	store *storage.Store, hub *live.Hub, wakePush func(), erase func(ctx context.Context, userID string) error,
+) *Resolver {
+	return &Resolver{store, hub, wakePush, erase}
 }
 
 type (

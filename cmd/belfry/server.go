@@ -39,6 +39,7 @@ type parts struct {
 	store         *storage.Store
 	hub           *live.Hub
 	wakePush      func()
+	eraseUser     func(ctx context.Context, userID string) error
 	verifier      *auth.Verifier
 	logger        *slog.Logger
 	introspection bool
@@ -53,7 +54,7 @@ type parts struct {
 // newServer wires the API together: the one place where its parts meet.
 func newServer(ctx context.Context, p parts) *server {
 	s := &server{parts: p}
-	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(p.store, p.hub, p.wakePush)})
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(p.store, p.hub, p.wakePush, p.eraseUser)})
 	s.api = transport.New(ctx, schema, transport.Config{
 		Logger: p.logger, Introspection: p.introspection, Authenticate: p.verifier.Verify, Origins: p.origins,
 		PrepareResponse: resolvers.WithLoaders,
