@@ -112,7 +112,7 @@ const minPause = 5 * time.Millisecond
 // pause leaves the database to others for as long as a batch has taken, so that it is at most half the time
 // busy with this, however slow it is.
 func pause(ctx context.Context, took time.Duration) error {
-	timer := time.NewTimer(max(took, minPause))
+	timer := time.NewTimer(max(3*took, minPause))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
