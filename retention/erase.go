@@ -57,8 +57,7 @@ func (j *Janitor) erase(ctx context.Context, e *storage.Erasure) error {
 	for _, step := range []func(context.Context) error{
 		w.eraseParts, w.forgetActor,
 		w.eraseParts, // what has come meanwhile: the search may take long
-		w.eraseRest,
-		w.end,
+		w.finish,
 	} {
 		err := step(ctx)
 		// The subscribers have to hear of what has gone, whatever comes next.
@@ -111,29 +110,14 @@ func (w *erasure) forgetActor(ctx context.Context) error {
 	}
 }
 
-// eraseRest removes what is left until a pass has seen nothing. A producer that goes on telling the user of
-// events keeps it from that.
-func (w *erasure) eraseRest(ctx context.Context) error {
-	for {
-		began := time.Now()
-		gone, found, err := w.cfg.Store.EraseRest(ctx, w.Erasure)
-		for table, n := range gone {
-			w.gone[table] += n
-		}
-		if err != nil || !found {
-			return err
-		}
-		if err := pause(ctx, time.Since(began)); err != nil {
-			return err
-		}
-	}
-}
-
-// end forgets the erasure too, and leaves a line in the log that names nobody.
-func (w *erasure) end(ctx context.Context) error {
-	took, err := w.cfg.Store.EndErasure(ctx, w.Erasure)
+// finish removes what is left, and leaves a line in the log that names nobody.
+func (w *erasure) finish(ctx context.Context) error {
+	gone, took, err := w.cfg.Store.FinishErasure(ctx, w.Erasure)
 	if err != nil {
 		return err
+	}
+	for table, n := range gone {
+		w.gone[table] += n
 	}
 	w.cfg.Logger.Info("user erased", "erasure_id", w.ID.String(), "duration_ms", took.Milliseconds(),
 		"removed", w.gone, "actor_of", w.actors)

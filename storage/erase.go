@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -9,12 +10,12 @@ import (
 )
 
 // What a user may have much of goes piece by piece along the key, each above the one before, so that no
-// step walks over the entries which the others have left dead. A step answers with no row where there was
-// nothing, which is more than that nothing was removed: others may have been faster.
+// step walks over the entries which the others have left dead. A step answers with how much it has seen, which
+// may be more than it has removed, since others remove too, and with the key at which it has ended.
 const (
 	erasePlaces = `
 WITH last AS MATERIALIZED (
-  SELECT created_at, id FROM (
+  SELECT created_at, id, count(*) OVER () AS seen FROM (
     SELECT created_at, id FROM `
 	erasePlacesOf = `
     WHERE user_id = $1 AND created_at >= $2::timestamptz AND (created_at, id) > ($2, $3::uuid)
@@ -27,7 +28,7 @@ WITH last AS MATERIALIZED (
     AND (created_at, id) > ($2, $3) AND (created_at, id) <= ((SELECT created_at FROM last), (SELECT id FROM last))
   RETURNING 1
 )
-SELECT (SELECT count(*) FROM gone), created_at, id FROM last`
+SELECT seen, (SELECT count(*) FROM gone), created_at, id FROM last`
 
 	eraseIDs = `
 WITH seen AS MATERIALIZED (
@@ -38,7 +39,7 @@ WITH seen AS MATERIALIZED (
 	eraseIDsGone = ` WHERE user_id = $1 AND id = ANY (ARRAY(SELECT unnest(ids) FROM seen))
   RETURNING 1
 )
-SELECT (SELECT count(*) FROM gone) FROM seen WHERE ids <> '{}'`
+SELECT cardinality(ids), (SELECT count(*) FROM gone) FROM seen`
 )
 
 const (
@@ -52,17 +53,17 @@ const (
 
 const eraseClaimsSQL = `-- name: EraseClaims
 WITH last AS MATERIALIZED (
-  SELECT key FROM (SELECT key FROM claims WHERE user_id = $1 AND key > $2::text ORDER BY key LIMIT 5000) o
+  SELECT key, count(*) OVER () AS seen FROM (SELECT key FROM claims WHERE user_id = $1 AND key > $2::text ORDER BY key LIMIT 5000) o
   ORDER BY key DESC LIMIT 1
 ), gone AS (
   DELETE FROM claims WHERE user_id = $1 AND key > $2 AND key <= (SELECT key FROM last)
   RETURNING 1
 )
-SELECT (SELECT count(*) FROM gone), key FROM last`
+SELECT seen, (SELECT count(*) FROM gone), key FROM last`
 
 const eraseTagsSQL = `-- name: EraseTags
 WITH last AS MATERIALIZED (
-  SELECT tag, created_at, id FROM (
+  SELECT tag, created_at, id, count(*) OVER () AS seen FROM (
     SELECT tag, created_at, id FROM item_tags
     WHERE user_id = $1 AND tag >= $2::text AND (tag, created_at, id) > ($2, $3::timestamptz, $4::uuid)
     ORDER BY tag, created_at, id LIMIT 5000) o
@@ -73,7 +74,7 @@ WITH last AS MATERIALIZED (
     AND (tag, created_at, id) <= ((SELECT tag FROM last), (SELECT created_at FROM last), (SELECT id FROM last))
   RETURNING 1
 )
-SELECT (SELECT count(*) FROM gone), tag, created_at, id FROM last`
+SELECT seen, (SELECT count(*) FROM gone), tag, created_at, id FROM last`
 
 // ErasePart goes over what one table has of a user.
 type ErasePart struct {
@@ -97,38 +98,40 @@ func EraseParts() []*ErasePart {
 	}
 }
 
-// EraseSome removes the next 5,000 rows of a part at most. It returns how many, and whether that was all.
+// eraseBatch is the most rows of a piece.
+const eraseBatch = 5000
+
+// EraseSome removes the next 5,000 rows of a part at most. It returns how many, and whether that was all: what
+// comes later is left to FinishErasure.
 func (s *Store) EraseSome(ctx context.Context, e *Erasure, p *ErasePart) (gone int, isLast bool, err error) {
-	isLast = true
-	err = s.hold(ctx, e, "erase "+p.Table, p.sql, append([]any{e.UserID}, p.last...), func(rows pgx.Rows) error {
-		defer rows.Close()
-		for rows.Next() {
-			values, err := rows.Values()
-			if err != nil {
-				return err
+	seen := 0
+	args := append([]any{e.UserID}, p.last...)
+	err = s.hold(ctx, e, "erase "+p.Table, func(b *pgx.Batch) {
+		b.Queue(p.sql, args...).Query(func(rows pgx.Rows) error {
+			p.last = make([]any, len(args)-1)
+			targets := []any{&seen, &gone}
+			for i := range p.last {
+				targets = append(targets, &p.last[i])
 			}
-			n, _ := values[0].(int64)
-			gone, isLast, p.last = int(n), false, values[1:]
-		}
-		return rows.Err()
+			_, err := pgx.ForEachRow(rows, targets, func() error { return nil })
+			return err
+		})
 	})
-	return gone, isLast, err
+	return gone, seen < eraseBatch, err
 }
 
 // One statement, and so one snapshot, for all tables: of what another transaction writes meanwhile it sees
-// all or nothing. What that leaves, the next pass finds:
+// all or nothing. A dispatch that it does not see is there as a whole afterwards. What changes the rows that it
+// sees, it waits for, and then removes them as they are; what comes after it finds them gone:
 //
-//   - A dispatch that this pass does not see is there as a whole afterwards, claim, notification and queue.
-//   - A plan that has taken a row of the queue which this pass sees is waited for, since both lock that row. Its deliveries
-//     are beyond this snapshot, and within the next.
-//   - A plan that comes for the row later finds it gone and writes nothing.
-//   - A put of an item that is under way is waited for in the same manner, and its tags are the next pass's.
-//   - A device whose token has moved to another user while this pass waited for it is not the user's any more,
-//     and stays.
-//   - A report of a send changes rows and makes none.
+//   - A plan takes the row of the queue first. Where it was the faster, its deliveries are beyond this snapshot;
+//     where it was not, it writes none.
+//   - A put of an item changes the item. Where it was the faster, its tags are beyond this snapshot.
+//   - A registration may have moved a device's token to another user: then the device is that user's, and stays.
+//   - A report of a send or a receipt, a mark and a change of settings make no new rows of their own.
 //
-// So what tells that nothing is left is a pass that has seen nothing, not one that has removed nothing: it may
-// have waited for somebody who did.
+// So only deliveries without a notification and tags without an item can be left. The next statement sees all of
+// those, since this one has waited for who wrote them. It can't cut in two what has come meanwhile.
 //
 // The counts are taken in this order, and so are the locks: deliveries before devices, as in reports.
 const eraseRestSQL = `-- name: EraseRest
@@ -148,13 +151,7 @@ w AS (DELETE FROM seen_watermarks WHERE user_id = $1 RETURNING 1),
 r AS (DELETE FROM preferences WHERE user_id = $1 RETURNING 1),
 s AS (DELETE FROM settings WHERE user_id = $1 RETURNING 1),
 a AS (DELETE FROM accounts WHERE user_id = $1 RETURNING 1)
-SELECT EXISTS (SELECT FROM push_queue WHERE user_id = $1) OR EXISTS (SELECT FROM push_deliveries WHERE user_id = $1)
-    OR EXISTS (SELECT FROM devices WHERE user_id = $1) OR EXISTS (SELECT FROM notifications WHERE user_id = $1)
-    OR EXISTS (SELECT FROM claims WHERE user_id = $1) OR EXISTS (SELECT FROM activities WHERE user_id = $1)
-    OR EXISTS (SELECT FROM items WHERE user_id = $1) OR EXISTS (SELECT FROM item_tags WHERE user_id = $1)
-    OR EXISTS (SELECT FROM seen_watermarks WHERE user_id = $1) OR EXISTS (SELECT FROM preferences WHERE user_id = $1)
-    OR EXISTS (SELECT FROM settings WHERE user_id = $1) OR EXISTS (SELECT FROM accounts WHERE user_id = $1),
-  ARRAY[(SELECT count(*) FROM q), (SELECT count(*) FROM p), (SELECT count(*) FROM d), (SELECT count(*) FROM n),
+SELECT ARRAY[(SELECT count(*) FROM q), (SELECT count(*) FROM p), (SELECT count(*) FROM d), (SELECT count(*) FROM n),
     (SELECT count(*) FROM c), (SELECT count(*) FROM v), (SELECT count(*) FROM i), (SELECT count(*) FROM t),
     (SELECT count(*) FROM w), (SELECT count(*) FROM r), (SELECT count(*) FROM s), (SELECT count(*) FROM a)]`
 
@@ -164,17 +161,44 @@ var erasedTables = [...]string{
 	"seen_watermarks", "preferences", "settings", "accounts",
 }
 
-// EraseRest removes what all tables have of the user, as of one moment: call it when EraseSome has left
-// little. It returns how many rows of each table it has removed, and whether it has seen any.
-func (s *Store) EraseRest(ctx context.Context, e *Erasure) (gone map[string]int, found bool, err error) {
+const eraseHalvesSQL = `-- name: EraseHalves
+WITH p AS (
+  DELETE FROM push_deliveries p WHERE p.user_id = $1 AND NOT EXISTS (
+    SELECT FROM notifications n WHERE n.user_id = $1 AND n.created_at = p.notification_at AND n.id = p.notification_id)
+  RETURNING 1
+), t AS (
+  DELETE FROM item_tags t WHERE t.user_id = $1 AND NOT EXISTS (
+    SELECT FROM items i WHERE i.user_id = $1 AND i.id = t.id)
+  RETURNING 1
+)
+SELECT (SELECT count(*) FROM p), (SELECT count(*) FROM t)`
+
+const endErasureSQL = `-- name: EndErasure
+DELETE FROM erasures WHERE user_id = $1 AND id = $2 RETURNING clock_timestamp() - began_at`
+
+// FinishErasure removes what all tables have of the user as of one moment, and the erasure itself: call it when
+// EraseSome has left little. It returns how many rows of each table it has removed, and how long all took.
+func (s *Store) FinishErasure(ctx context.Context, e *Erasure) (gone map[string]int, took time.Duration, err error) {
 	var counts []int
-	err = s.hold(ctx, e, "erase rest", eraseRestSQL, []any{e.UserID}, func(rows pgx.Rows) error {
-		_, err := pgx.ForEachRow(rows, []any{&found, &counts}, func() error { return nil })
-		return err
+	var deliveries, tags int
+	err = s.hold(ctx, e, "finish erasure", func(b *pgx.Batch) {
+		b.Queue(eraseRestSQL, e.UserID).QueryRow(func(row pgx.Row) error { return row.Scan(&counts) })
+		b.Queue(eraseHalvesSQL, e.UserID).QueryRow(func(row pgx.Row) error { return row.Scan(&deliveries, &tags) })
+		b.Queue(endErasureSQL, e.UserID, id(e.ID)).QueryRow(func(row pgx.Row) error {
+			if err := row.Scan(&took); !isNoRows(err) {
+				return err
+			}
+			return nil // hold knows
+		})
 	})
+	if err != nil {
+		return nil, 0, err
+	}
 	gone = make(map[string]int, len(counts))
 	for i, n := range counts {
 		gone[erasedTables[i]] = n
 	}
-	return gone, found, err
+	gone["push_deliveries"] += deliveries
+	gone["item_tags"] += tags
+	return gone, took, nil
 }

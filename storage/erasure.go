@@ -66,16 +66,17 @@ WHERE user_id = $1 AND id = $2`
 // ErrErased says that another process has brought the erasure to its end.
 var ErrErased = errors.New("erased by another process")
 
-// hold takes a step, whose only statement's rows scan reads.
-func (s *Store) hold(ctx context.Context, e *Erasure, op, sql string, args []any, scan func(pgx.Rows) error) error {
+// hold takes a step: one transaction of what queue adds to a batch. Its error is ErrErased where another process
+// has brought the erasure to its end meanwhile.
+func (s *Store) hold(ctx context.Context, e *Erasure, op string, queue func(*pgx.Batch)) error {
 	isHeld := false
-	batch := &pgx.Batch{} // and so a transaction
+	batch := &pgx.Batch{}
 	batch.Queue(holdErasureSQL, e.UserID, id(e.ID), e.SearchedUser, at(e.Searched), id(e.Searched.ID)).
 		Exec(func(tag pgconn.CommandTag) error {
 			isHeld = tag.RowsAffected() > 0
 			return nil
 		})
-	batch.Queue(sql, args...).Query(scan)
+	queue(batch)
 	err := s.pool.SendBatch(ctx, batch).Close()
 	if err == nil && !isHeld {
 		err = ErrErased
@@ -94,8 +95,12 @@ WITH looked AS MATERIALIZED (
   WHERE l.actor_id = $1 AND n.user_id = l.user_id AND n.created_at = l.created_at AND n.id = l.id AND n.actor_id = $1
   RETURNING n.user_id
 )
-SELECT user_id, created_at, id, (SELECT count(*) FROM forgotten), ARRAY(SELECT DISTINCT user_id FROM forgotten)
+SELECT user_id, created_at, id, (SELECT count(*) FROM looked), (SELECT count(*) FROM forgotten),
+  ARRAY(SELECT DISTINCT user_id FROM forgotten)
 FROM looked ORDER BY user_id DESC, created_at DESC, id DESC LIMIT 1`
+
+// searchBatch is the limit in forgetActorSQL.
+const searchBatch = 10_000
 
 // Forgotten is what one step of ForgetActor has done.
 type Forgotten struct {
@@ -108,34 +113,23 @@ type Forgotten struct {
 
 // ForgetActor looks at the next 10,000 of all notifications and takes the user off them as their actor.
 func (s *Store) ForgetActor(ctx context.Context, e *Erasure) (Forgotten, error) {
-	f := Forgotten{IsLast: true}
+	var f Forgotten
+	looked := 0
 	args := []any{e.UserID, e.SearchedUser, at(e.Searched), id(e.Searched.ID)}
 	user, position := e.SearchedUser, e.Searched
-	err := s.hold(ctx, e, "forget actor", forgetActorSQL, args, func(rows pgx.Rows) error {
-		targets := []any{&user, &position.CreatedAt, (*[16]byte)(&position.ID), &f.Rows, &f.Users}
-		_, err := pgx.ForEachRow(rows, targets, func() error {
-			f.IsLast = false
-			return nil
+	err := s.hold(ctx, e, "forget actor", func(b *pgx.Batch) {
+		b.Queue(forgetActorSQL, args...).QueryRow(func(row pgx.Row) error {
+			err := row.Scan(&user, &position.CreatedAt, (*[16]byte)(&position.ID), &looked, &f.Rows, &f.Users)
+			if isNoRows(err) {
+				return nil
+			}
+			return err
 		})
-		return err
 	})
 	if err != nil {
 		return Forgotten{}, err
 	}
 	e.SearchedUser, e.Searched = user, position
+	f.IsLast = looked < searchBatch
 	return f, nil
-}
-
-const endErasureSQL = `-- name: EndErasure
-DELETE FROM erasures WHERE user_id = $1 AND id = $2 RETURNING clock_timestamp() - began_at`
-
-// EndErasure forgets the erasure itself and returns how long it took. It returns ErrErased where another
-// process has done so.
-func (s *Store) EndErasure(ctx context.Context, e *Erasure) (time.Duration, error) {
-	var took time.Duration
-	err := s.pool.QueryRow(ctx, endErasureSQL, e.UserID, id(e.ID)).Scan(&took)
-	if isNoRows(err) {
-		err = ErrErased
-	}
-	return took, fault("end erasure", err)
 }

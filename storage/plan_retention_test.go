@@ -45,9 +45,6 @@ func eraseStepwise(ctx context.Context, s *storage.Store) error {
 	if _, err := s.ForgetActor(ctx, e); err != nil {
 		return err
 	}
-	if _, _, err := s.EraseRest(ctx, e); err != nil {
-		return err
-	}
-	_, err = s.EndErasure(ctx, e)
+	_, _, err = s.FinishErasure(ctx, e)
 	return err
 }
