@@ -886,7 +886,7 @@ type NotificationCreated implements InboxEvent {
   notificationEdge: NotificationEdge!
 }
 
-"Notifications were marked or put away, or the reverse."
+"Notifications were marked or put away, or the reverse, or have lost their actor."
 type NotificationsUpdated implements InboxEvent {
   "The viewer with the counts after the change."
   user: User!

@@ -212,7 +212,7 @@ type NotificationsPayload struct {
 	UserErrors []*inbox.UserError `json:"userErrors"`
 }
 
-// Notifications were marked or put away, or the reverse.
+// Notifications were marked or put away, or the reverse, or have lost their actor.
 type NotificationsUpdated struct {
 	// The viewer with the counts after the change.
 	User *inbox.User `json:"user"`

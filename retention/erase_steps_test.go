@@ -41,6 +41,12 @@ func (b *breaker) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQuer
 
 func (b *breaker) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
+// traced returns a store whose connections have a name, and whose statements a breaker counts.
+func (r *rig) traced(t testing.TB, b *breaker) *storage.Store {
+	t.Helper()
+	return storagetest.Open(t, storage.Config{URL: r.databaseURL + "&application_name=victim", Tracer: b})
+}
+
 // Wherever an erasure is cut off, by its caller or by Postgres, another janitor finishes it, and the log says so
 // once.
 func TestEraseUserIsFinished(t *testing.T) {
@@ -84,7 +90,7 @@ func (r *rig) cutOff(t *testing.T, step int32, kill bool) (isFinished bool) {
 		}
 	}
 	b.left.Store(step)
-	store := storagetest.Open(t, storage.Config{URL: r.databaseURL + "&application_name=victim", Tracer: b})
+	store := r.traced(t, b)
 	defer store.Close()
 	return r.janitor(retention.Config{Store: store}).EraseUser(ctx, "ada") == nil
 }
