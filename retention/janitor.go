@@ -109,8 +109,8 @@ func (j *Janitor) changed(userIDs []string) {
 // minPause is the shortest pause between two batches.
 const minPause = 5 * time.Millisecond
 
-// pause leaves the database to others for as long as a batch has taken, so that it is at most half the time
-// busy with this, however slow it is.
+// pause leaves the database to others for three times as long as a batch has taken, so that one of its
+// processes is busy with this for a quarter of the time at most, however slow it is.
 func pause(ctx context.Context, took time.Duration) error {
 	timer := time.NewTimer(max(3*took, minPause))
 	defer timer.Stop()

@@ -19,7 +19,7 @@ WITH last AS MATERIALIZED (
     SELECT created_at, id FROM `
 	erasePlacesOf = `
     WHERE user_id = $1 AND created_at >= $2::timestamptz AND (created_at, id) > ($2, $3::uuid)
-    ORDER BY created_at, id LIMIT 5000) o
+    ORDER BY created_at, id LIMIT 1000) o
   ORDER BY created_at DESC, id DESC LIMIT 1
 ), gone AS (
   DELETE FROM `
@@ -33,7 +33,7 @@ SELECT seen, (SELECT count(*) FROM gone), created_at, id FROM last`
 	eraseIDs = `
 WITH seen AS MATERIALIZED (
   SELECT ARRAY(SELECT id FROM `
-	eraseIDsOf = ` WHERE user_id = $1 LIMIT 5000) AS ids
+	eraseIDsOf = ` WHERE user_id = $1 LIMIT 1000) AS ids
 ), gone AS (
   DELETE FROM `
 	eraseIDsGone = ` WHERE user_id = $1 AND id = ANY (ARRAY(SELECT unnest(ids) FROM seen))
@@ -53,7 +53,7 @@ const (
 
 const eraseClaimsSQL = `-- name: EraseClaims
 WITH last AS MATERIALIZED (
-  SELECT key, count(*) OVER () AS seen FROM (SELECT key FROM claims WHERE user_id = $1 AND key > $2::text ORDER BY key LIMIT 5000) o
+  SELECT key, count(*) OVER () AS seen FROM (SELECT key FROM claims WHERE user_id = $1 AND key > $2::text ORDER BY key LIMIT 1000) o
   ORDER BY key DESC LIMIT 1
 ), gone AS (
   DELETE FROM claims WHERE user_id = $1 AND key > $2 AND key <= (SELECT key FROM last)
@@ -66,7 +66,7 @@ WITH last AS MATERIALIZED (
   SELECT tag, created_at, id, count(*) OVER () AS seen FROM (
     SELECT tag, created_at, id FROM item_tags
     WHERE user_id = $1 AND tag >= $2::text AND (tag, created_at, id) > ($2, $3::timestamptz, $4::uuid)
-    ORDER BY tag, created_at, id LIMIT 5000) o
+    ORDER BY tag, created_at, id LIMIT 1000) o
   ORDER BY tag DESC, created_at DESC, id DESC LIMIT 1
 ), gone AS (
   DELETE FROM item_tags
@@ -99,9 +99,9 @@ func EraseParts() []*ErasePart {
 }
 
 // eraseBatch is the most rows of a piece.
-const eraseBatch = 5000
+const eraseBatch = 1000
 
-// EraseSome removes the next 5,000 rows of a part at most. It returns how many, and whether that was all: what
+// EraseSome removes the next 1,000 rows of a part at most. It returns how many, and whether that was all: what
 // comes later is left to FinishErasure.
 func (s *Store) EraseSome(ctx context.Context, e *Erasure, p *ErasePart) (gone int, isLast bool, err error) {
 	seen := 0

@@ -89,7 +89,7 @@ const forgetActorSQL = `-- name: ForgetActor
 WITH looked AS MATERIALIZED (
   SELECT user_id, created_at, id, actor_id FROM notifications
   WHERE (user_id, created_at, id) > ($2::text, $3::timestamptz, $4::uuid)
-  ORDER BY user_id, created_at, id LIMIT 10000
+  ORDER BY user_id, created_at, id LIMIT 2000
 ), forgotten AS (
   UPDATE notifications n SET actor_id = NULL FROM looked l
   WHERE l.actor_id = $1 AND n.user_id = l.user_id AND n.created_at = l.created_at AND n.id = l.id AND n.actor_id = $1
@@ -100,7 +100,7 @@ SELECT user_id, created_at, id, (SELECT count(*) FROM looked), (SELECT count(*) 
 FROM looked ORDER BY user_id DESC, created_at DESC, id DESC LIMIT 1`
 
 // searchBatch is the limit in forgetActorSQL.
-const searchBatch = 10_000
+const searchBatch = 2000
 
 // Forgotten is what one step of ForgetActor has done.
 type Forgotten struct {
@@ -111,7 +111,7 @@ type Forgotten struct {
 	IsLast bool
 }
 
-// ForgetActor looks at the next 10,000 of all notifications and takes the user off them as their actor.
+// ForgetActor looks at the next 2,000 of all notifications and takes the user off them as their actor.
 func (s *Store) ForgetActor(ctx context.Context, e *Erasure) (Forgotten, error) {
 	var f Forgotten
 	looked := 0

@@ -27,7 +27,7 @@ WITH RECURSIVE walk (user_id, n) AS (
     SELECT n.user_id FROM notifications n WHERE n.user_id > w.user_id`
 	walkOld = `
     ORDER BY n.user_id LIMIT 1) u
-  WHERE w.n < 499
+  WHERE w.n < 249
 ), old AS MATERIALIZED (
   SELECT w.user_id, o.created_at, o.id
   FROM walk w LEFT JOIN LATERAL (
@@ -36,8 +36,8 @@ WITH RECURSIVE walk (user_id, n) AS (
       AND (n.created_at, n.id) > (CASE WHEN w.n = 0 THEN $2::timestamptz ELSE $5::timestamptz END,
         CASE WHEN w.n = 0 THEN $3::uuid ELSE $6::uuid END)`
 	walkEnd = `
-    ORDER BY n.created_at, n.id LIMIT 500) o ON true
-  LIMIT 500
+    ORDER BY n.created_at, n.id LIMIT 250) o ON true
+  LIMIT 250
 )`
 	// Rows go from old to new, which is the order in which marks lock them: see markTarget.
 	deleteWalked = `, gone AS (

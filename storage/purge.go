@@ -19,7 +19,7 @@ const (
 WITH piece AS MATERIALIZED (
   SELECT min(created_at) AS first, max(created_at) AS last FROM (
     SELECT created_at FROM claims WHERE created_at < $1::timestamptz AND created_at > $2::timestamptz
-    ORDER BY created_at LIMIT 5000) o`
+    ORDER BY created_at LIMIT 500) o`
 	oldClaimsHere = ` FROM claims
 WHERE created_at >= (SELECT first FROM piece) AND created_at <= (SELECT last FROM piece)`
 
@@ -27,7 +27,7 @@ WHERE created_at >= (SELECT first FROM piece) AND created_at <= (SELECT last FRO
 WITH piece AS MATERIALIZED (
   SELECT min(expires_at) AS first, max(expires_at) AS last FROM (
     SELECT expires_at FROM activities WHERE expires_at < $1::timestamptz AND expires_at > $2::timestamptz
-    ORDER BY expires_at LIMIT 5000) o`
+    ORDER BY expires_at LIMIT 500) o`
 	oldActivitiesHere = ` FROM activities
 WHERE expires_at >= (SELECT first FROM piece) AND expires_at <= (SELECT last FROM piece)`
 
@@ -36,7 +36,7 @@ WITH piece AS MATERIALIZED (
   SELECT min(created_at) AS first, max(created_at) AS last FROM (
     SELECT created_at FROM push_deliveries
     WHERE created_at < $1::timestamptz AND created_at > $2::timestamptz AND settled_at IS NOT NULL
-    ORDER BY created_at LIMIT 5000) o`
+    ORDER BY created_at LIMIT 500) o`
 	oldPushesHere = ` FROM push_deliveries
 WHERE created_at >= (SELECT first FROM piece) AND created_at <= (SELECT last FROM piece) AND settled_at IS NOT NULL`
 
