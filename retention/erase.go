@@ -12,21 +12,18 @@ import (
 // EraseUser removes every trace of a user, and returns when none is left. What it can't finish in time, or
 // after an error, is finished by the Run of some process. Asking again goes on where it is.
 func (j *Janitor) EraseUser(ctx context.Context, userID string) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, j.cfg.EraseTimeout, errTooLong)
+	ctx, cancel := context.WithTimeout(ctx, j.cfg.EraseTimeout)
 	defer cancel()
 	e, err := j.cfg.Store.BeginErasure(ctx, userID)
 	if err != nil {
 		return err
 	}
 	err = j.erase(ctx, e)
-	if err != nil && errors.Is(context.Cause(ctx), errTooLong) {
+	if err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return inbox.Wrap(inbox.Unavailable, err, "the erasure takes longer: the server finishes it, ask again to see that it has")
 	}
 	return err
 }
-
-// errTooLong is why EraseUser leaves the rest to Run.
-var errTooLong = errors.New("erasure takes long")
 
 // finishErasures finishes the erasures at which nobody works any more.
 func (j *Janitor) finishErasures(ctx context.Context) error {

@@ -11,7 +11,8 @@ import (
 
 // What a user may have much of goes piece by piece along the key, each above the one before, so that no
 // step walks over the entries which the others have left dead. A step answers with how much it has seen, which
-// may be more than it has removed, since others remove too, and with the key at which it has ended.
+// may be more than it has removed, since others remove too, and with the key at which it has ended. The planner must
+// not see the limit: see unreadRows.
 const (
 	erasePlaces = `
 WITH last AS MATERIALIZED (
@@ -19,7 +20,7 @@ WITH last AS MATERIALIZED (
     SELECT created_at, id FROM `
 	erasePlacesOf = `
     WHERE user_id = $1 AND created_at >= $2::timestamptz AND (created_at, id) > ($2, $3::uuid)
-    ORDER BY created_at, id LIMIT 1000) o
+    ORDER BY created_at, id LIMIT (SELECT 1000)) o
   ORDER BY created_at DESC, id DESC LIMIT 1
 ), gone AS (
   DELETE FROM `
@@ -53,7 +54,7 @@ const (
 
 const eraseClaimsSQL = `-- name: EraseClaims
 WITH last AS MATERIALIZED (
-  SELECT key, count(*) OVER () AS seen FROM (SELECT key FROM claims WHERE user_id = $1 AND key > $2::text ORDER BY key LIMIT 1000) o
+  SELECT key, count(*) OVER () AS seen FROM (SELECT key FROM claims WHERE user_id = $1 AND key > $2::text ORDER BY key LIMIT (SELECT 1000)) o
   ORDER BY key DESC LIMIT 1
 ), gone AS (
   DELETE FROM claims WHERE user_id = $1 AND key > $2 AND key <= (SELECT key FROM last)
@@ -66,7 +67,7 @@ WITH last AS MATERIALIZED (
   SELECT tag, created_at, id, count(*) OVER () AS seen FROM (
     SELECT tag, created_at, id FROM item_tags
     WHERE user_id = $1 AND tag >= $2::text AND (tag, created_at, id) > ($2, $3::timestamptz, $4::uuid)
-    ORDER BY tag, created_at, id LIMIT 1000) o
+    ORDER BY tag, created_at, id LIMIT (SELECT 1000)) o
   ORDER BY tag DESC, created_at DESC, id DESC LIMIT 1
 ), gone AS (
   DELETE FROM item_tags

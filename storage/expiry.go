@@ -15,8 +15,9 @@ import (
 // $1 is where it begins, there above ($2, $3), where the batch before ended, and in the others above ($5, $6).
 // A user of whom nothing is old is a row without a position, so that the next batch begins behind.
 //
-// The limits are constants and low: the planner knows how little that is, and looks each row up. What a limit
-// cuts off is what the next batch begins with, since the walk comes in its order.
+// Of the limits, the planner must not see the one of a user's rows, for the reason given at unreadRows, and must
+// see that of all rows: it is low, so each row to be deleted is looked up. What a limit cuts off is what the
+// next batch begins with, since the walk comes in its order.
 const (
 	walk = `
 WITH RECURSIVE walk (user_id, n) AS (
@@ -36,7 +37,7 @@ WITH RECURSIVE walk (user_id, n) AS (
       AND (n.created_at, n.id) > (CASE WHEN w.n = 0 THEN $2::timestamptz ELSE $5::timestamptz END,
         CASE WHEN w.n = 0 THEN $3::uuid ELSE $6::uuid END)`
 	walkEnd = `
-    ORDER BY n.created_at, n.id LIMIT 250) o ON true
+    ORDER BY n.created_at, n.id LIMIT (SELECT 250)) o ON true
   LIMIT 250
 )`
 	// Rows go from old to new, which is the order in which marks lock them: see markTarget.

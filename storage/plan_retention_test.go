@@ -10,7 +10,7 @@ import (
 
 // sweepAll sends the statements of a sweep. There is one call of them all: what EXPLAIN runs keeps the lock.
 func sweepAll(ctx context.Context, s *storage.Store) error {
-	w, ok, err := s.BeginSweep(ctx, time.Minute)
+	w, ok, err := s.BeginSweep(ctx, 0)
 	if err != nil || !ok {
 		return errors.Join(err, errors.New("no sweep"))
 	}

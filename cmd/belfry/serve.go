@@ -95,7 +95,7 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	}
 	stop.push(stopPush)
 	janitor, stopJanitor := startJanitor(ctx, retention.Config{Store: store, TTL: cfg.ttl, Changed: hub.Changed, Logger: logger})
-	stop.push(stopJanitor)
+	stop.push(func() { within(closeTimeout, stopJanitor) })
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	stop.push(stopServing)
 	srv := newServer(serving, parts{
