@@ -47,8 +47,8 @@ type erasure struct {
 	actors int
 }
 
-// erase takes all steps. Each may be the last that this process takes, and all but the search for the actor begin
-// anew where another process goes on.
+// erase takes all steps. Each may be the last that this process takes, and all but the search for the actor
+// begin anew where another process goes on.
 func (j *Janitor) erase(ctx context.Context, e *storage.Erasure) error {
 	w := &erasure{Janitor: j, Erasure: e, gone: map[string]int{}}
 	for _, step := range []func(context.Context) error{

@@ -29,8 +29,6 @@ var halves = map[string]string{
 		SELECT FROM notifications n WHERE (q.user_id, q.notification_at, q.notification_id) = (n.user_id, n.created_at, n.id))`,
 	"deliveries without a notification": `push_deliveries p WHERE NOT EXISTS (
 		SELECT FROM notifications n WHERE (p.user_id, p.notification_at, p.notification_id) = (n.user_id, n.created_at, n.id))`,
-	"deliveries without a device": `push_deliveries p WHERE NOT EXISTS (
-		SELECT FROM devices d WHERE (d.user_id, d.id) = (p.user_id, p.device_id))`,
 	"tags without an item": `item_tags t WHERE NOT EXISTS (
 		SELECT FROM items i WHERE (i.user_id, i.id) = (t.user_id, t.id))`,
 }
