@@ -47,6 +47,7 @@ var mayImport = map[string][]string{
 	"push/expo":    {"belfry/inbox", "belfry/push"},
 	"push/webpush": {"belfry/inbox", "belfry/push"},
 	"push/exposim": {"belfry/inbox"},
+	"retention":    {"belfry/inbox", "belfry/storage"},
 	"transport/...": {
 		"belfry/inbox", "belfry/transport/...",
 		"github.com/99designs/gqlgen/...", "github.com/coder/websocket/...", "github.com/klauspost/compress/gzhttp",

@@ -25,6 +25,7 @@ import (
 	"belfry/push"
 	"belfry/push/expo"
 	"belfry/resolvers"
+	"belfry/retention"
 	"belfry/storage"
 	"belfry/transport"
 )
@@ -88,7 +89,10 @@ func serve(ctx context.Context) error {
 	})
 	go hub.Run(ctx)
 	wakePush := startPush(ctx, store, logger)
-	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(resolvers.Config{Store: store, Hub: hub, WakePush: wakePush})})
+	janitor := retention.New(retention.Config{Store: store, Changed: hub.Changed, Logger: logger})
+	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(resolvers.Config{
+		Store: store, Hub: hub, WakePush: wakePush, EraseUser: janitor.EraseUser,
+	})})
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", withCaller(transport.New(ctx, schema, transport.Config{
 		Logger: logger, PrepareResponse: resolvers.WithLoaders, Authenticate: authenticate,

@@ -65,6 +65,7 @@ type MutationResolver interface {
 	RecordActivity(ctx context.Context, input RecordActivityInput) (*RecordActivityPayload, error)
 	PutItem(ctx context.Context, input PutItemInput) (*PutItemPayload, error)
 	DeleteItem(ctx context.Context, input DeleteItemInput) (*DeleteItemPayload, error)
+	EraseUser(ctx context.Context, input EraseUserInput) (*EraseUserPayload, error)
 }
 type QueryResolver interface {
 	Viewer(ctx context.Context) (*inbox.User, error)
@@ -118,6 +119,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		return graphql.NewInputUnmarshalerIndex(
 			graphql.NewInputUnmarshaler("DeleteItemInput", ec.unmarshalInputDeleteItemInput),
 			graphql.NewInputUnmarshaler("DispatchInput", ec.unmarshalInputDispatchInput),
+			graphql.NewInputUnmarshaler("EraseUserInput", ec.unmarshalInputEraseUserInput),
 			graphql.NewInputUnmarshaler("MarkAllNotificationsReadInput", ec.unmarshalInputMarkAllNotificationsReadInput),
 			graphql.NewInputUnmarshaler("MarkNotificationsSeenInput", ec.unmarshalInputMarkNotificationsSeenInput),
 			graphql.NewInputUnmarshaler("NotificationFilter", ec.unmarshalInputNotificationFilter),
@@ -712,6 +714,12 @@ type Mutation {
   putItem(input: PutItemInput!): PutItemPayload
   "Removes an item and its tags. The ` + "`" + `admin` + "`" + ` scope."
   deleteItem(input: DeleteItemInput!): DeleteItemPayload
+  """
+  Removes every trace of a user: inbox, claims, devices, pushes, activities, items, account and settings, and the user as
+  the actor of others' notifications, which then have none. What is dispatched afterwards is new. UNAVAILABLE says
+  that it takes longer: the server goes on by itself, and asking again tells whether it has finished. The ` + "`" + `admin` + "`" + ` scope.
+  """
+  eraseUser(input: EraseUserInput!): EraseUserPayload
 }
 
 "An event."
@@ -1012,6 +1020,20 @@ type DeleteItemPayload {
   userErrors: [UserError!]!
 }
 
+"Who is to be forgotten."
+input EraseUserInput {
+  "The host application's own id: 1 to 128 bytes, no control characters. That nothing is known of it is no error."
+  userId: String!
+}
+
+"What is left of a user who was erased."
+type EraseUserPayload {
+  "The user's id; null where the erasure was refused."
+  erasedUserId: String
+  "Why it was refused; where it was, nothing is removed."
+  userErrors: [UserError!]!
+}
+
 "Changes as they happen, over graphql-transport-ws or server-sent events. No connections may be selected here."
 type Subscription {
   "The badge alone: the present state at once, then a new one whenever it changes, at most every 100 ms."
@@ -1056,7 +1078,7 @@ type NotificationCreated implements InboxEvent {
   notificationEdge: NotificationEdge!
 }
 
-"Notifications were marked or put away, or the reverse."
+"Notifications were marked or put away, or the reverse, or have lost their actor."
 type NotificationsUpdated implements InboxEvent {
   "The viewer with the counts after the change."
   user: User!
@@ -1237,6 +1259,16 @@ func (ec *executionContext) childFields_DispatchResult(ctx context.Context, fiel
 		return ec.fieldContext_DispatchResult_notificationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type DispatchResult", field.Name)
+}
+
+func (ec *executionContext) childFields_EraseUserPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "erasedUserId":
+		return ec.fieldContext_EraseUserPayload_erasedUserId(ctx, field)
+	case "userErrors":
+		return ec.fieldContext_EraseUserPayload_userErrors(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EraseUserPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Item(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -1701,6 +1733,20 @@ func (ec *executionContext) field_Mutation_dispatch_args(ctx context.Context, ra
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (DispatchInput, error) {
 			return ec.unmarshalNDispatchInput2belfryᚋgraphᚐDispatchInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_eraseUser_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (EraseUserInput, error) {
+			return ec.unmarshalNEraseUserInput2belfryᚋgraphᚐEraseUserInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -3299,6 +3345,61 @@ func (ec *executionContext) fieldContext_DispatchResult_notificationId(_ context
 	return graphql.NewScalarFieldContext("DispatchResult", field, true, false, "ID")
 }
 
+func (ec *executionContext) _EraseUserPayload_erasedUserId(ctx context.Context, field graphql.CollectedField, obj *EraseUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EraseUserPayload_erasedUserId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ErasedUserID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EraseUserPayload_erasedUserId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EraseUserPayload", field, false, false, "String")
+}
+
+func (ec *executionContext) _EraseUserPayload_userErrors(ctx context.Context, field graphql.CollectedField, obj *EraseUserPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EraseUserPayload_userErrors(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.UserErrors, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*inbox.UserError) graphql.Marshaler {
+			return ec.marshalNUserError2ᚕᚖbelfryᚋinboxᚐUserErrorᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EraseUserPayload_userErrors(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EraseUserPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UserError(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _InboxSnapshot_user(ctx context.Context, field graphql.CollectedField, obj *InboxSnapshot) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -4538,6 +4639,50 @@ func (ec *executionContext) fieldContext_Mutation_deleteItem(ctx context.Context
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_deleteItem_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_eraseUser(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_eraseUser(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().EraseUser(ctx, fc.Args["input"].(EraseUserInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *EraseUserPayload) graphql.Marshaler {
+			return ec.marshalOEraseUserPayload2ᚖbelfryᚋgraphᚐEraseUserPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_eraseUser(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EraseUserPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_eraseUser_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -8143,6 +8288,48 @@ func UnmarshalDispatchInput(ctx context.Context, raw any) (DispatchInput, error)
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputEraseUserInput(ctx context.Context, obj any) (EraseUserInput, error) {
+	var it EraseUserInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"userId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "userId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("userId"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.UserID = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalEraseUserInput unmarshals raw into the EraseUserInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalEraseUserInput(ctx context.Context, raw any) (EraseUserInput, error) {
+	var out EraseUserInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "EraseUserInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputMarkAllNotificationsReadInput(ctx context.Context, obj any) (MarkAllNotificationsReadInput, error) {
 	var it MarkAllNotificationsReadInput
 	if obj == nil {
@@ -9477,6 +9664,44 @@ func (ec *executionContext) _DispatchResult(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var eraseUserPayloadImplementors = []string{"EraseUserPayload"}
+
+func (ec *executionContext) _EraseUserPayload(ctx context.Context, sel ast.SelectionSet, obj *EraseUserPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, eraseUserPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EraseUserPayload")
+		case "erasedUserId":
+			out.Values[i] = ec._EraseUserPayload_erasedUserId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "userErrors":
+			out.Values[i] = ec._EraseUserPayload_userErrors(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var inboxSnapshotImplementors = []string{"InboxSnapshot", "InboxEvent"}
 
 func (ec *executionContext) _InboxSnapshot(ctx context.Context, sel ast.SelectionSet, obj *InboxSnapshot) graphql.Marshaler {
@@ -9872,6 +10097,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "deleteItem":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_deleteItem(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "eraseUser":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_eraseUser(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -11461,6 +11693,11 @@ func (ec *executionContext) marshalNEmailDigest2belfryᚋinboxᚐEmailDigest(ctx
 	return res
 }
 
+func (ec *executionContext) unmarshalNEraseUserInput2belfryᚋgraphᚐEraseUserInput(ctx context.Context, v any) (EraseUserInput, error) {
+	res, err := ec.unmarshalInputEraseUserInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNID2string(ctx context.Context, v any) (string, error) {
 	res, err := graphql.UnmarshalID(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -12185,6 +12422,13 @@ func (ec *executionContext) marshalOEmailDigest2ᚖbelfryᚋinboxᚐEmailDigest(
 	_ = ctx
 	res := graphql.MarshalString(string(*v))
 	return res
+}
+
+func (ec *executionContext) marshalOEraseUserPayload2ᚖbelfryᚋgraphᚐEraseUserPayload(ctx context.Context, sel ast.SelectionSet, v *EraseUserPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._EraseUserPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOID2ᚖstring(ctx context.Context, v any) (*string, error) {

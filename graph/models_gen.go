@@ -109,6 +109,20 @@ type DispatchPayload struct {
 	UserErrors []*inbox.UserError `json:"userErrors"`
 }
 
+// Who is to be forgotten.
+type EraseUserInput struct {
+	// The host application's own id: 1 to 128 bytes, no control characters. That nothing is known of it is no error.
+	UserID string `json:"userId"`
+}
+
+// What is left of a user who was erased.
+type EraseUserPayload struct {
+	// The user's id; null where the erasure was refused.
+	ErasedUserID *string `json:"erasedUserId,omitempty"`
+	// Why it was refused; where it was, nothing is removed.
+	UserErrors []*inbox.UserError `json:"userErrors"`
+}
+
 // The present state, whatever led to it: the first event of every subscription. Later it means that
 // something has changed which the other events do not tell, such as notifications below the newest 50, or
 // that events were lost: read the list again.
@@ -224,7 +238,7 @@ type NotificationsPayload struct {
 	UserErrors []*inbox.UserError `json:"userErrors"`
 }
 
-// Notifications were marked or put away, or the reverse.
+// Notifications were marked or put away, or the reverse, or have lost their actor.
 type NotificationsUpdated struct {
 	// The viewer with the counts after the change.
 	User *inbox.User `json:"user"`

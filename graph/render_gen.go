@@ -62,6 +62,8 @@ func Render(ctx context.Context, next graphql.Resolver) (any, error) {
 			return render.Field(ctx, value, selectPutItemPayload, appendOPutItemPayload2ᚖbelfryᚋgraphᚐPutItemPayload)
 		case "deleteItem":
 			return render.Field(ctx, value, selectDeleteItemPayload, appendODeleteItemPayload2ᚖbelfryᚋgraphᚐDeleteItemPayload)
+		case "eraseUser":
+			return render.Field(ctx, value, selectEraseUserPayload, appendOEraseUserPayload2ᚖbelfryᚋgraphᚐEraseUserPayload)
 		}
 	case "NotificationCreated":
 		switch fc.Field.Name {
@@ -552,6 +554,46 @@ func appendDispatchResult(b []byte, s *render.Selection, obj *inbox.DispatchResu
 			b, ok = appendNDispatchStatus2belfryᚋinboxᚐDispatchStatus(b, f.Selection, obj.Status)
 		case 3:
 			b, ok = appendOID2ᚖstring(b, f.Selection, obj.NotificationID())
+		}
+		if !ok {
+			return b, false
+		}
+	}
+	return append(b, '}'), true
+}
+
+func selectEraseUserPayload(c *render.Collector, set ast.SelectionSet) *render.Selection {
+	s := c.Collect(set, eraseUserPayloadImplementors)
+	for i := range s.Fields {
+		switch f := &s.Fields[i]; f.Name {
+		case "__typename":
+		case "erasedUserId":
+			f.Index = 1
+		case "userErrors":
+			f.Index = 2
+			f.Selection = selectUserError(c, f.Set)
+		default:
+			c.LeaveIt()
+		}
+	}
+	return s
+}
+
+func appendEraseUserPayload(b []byte, s *render.Selection, obj *EraseUserPayload) ([]byte, bool) {
+	if len(s.Fields) == 0 {
+		return append(b, "{}"...), true
+	}
+	ok := true
+	for i := range s.Fields {
+		f := &s.Fields[i]
+		b = append(b, f.Key...)
+		switch f.Index {
+		case 0:
+			b = append(b, "\"EraseUserPayload\""...)
+		case 1:
+			b, ok = appendOString2ᚖstring(b, f.Selection, obj.ErasedUserID)
+		case 2:
+			b, ok = appendNUserError2ᚕᚖbelfryᚋinboxᚐUserErrorᚄ(b, f.Selection, obj.UserErrors)
 		}
 		if !ok {
 			return b, false
@@ -1519,6 +1561,13 @@ func appendODispatchResult2ᚕᚖbelfryᚋinboxᚐDispatchResultᚄ(b []byte, s 
 		return render.AppendNull(b), true
 	}
 	return render.AppendList(b, s, v, appendNDispatchResult2ᚖbelfryᚋinboxᚐDispatchResult)
+}
+
+func appendOEraseUserPayload2ᚖbelfryᚋgraphᚐEraseUserPayload(b []byte, s *render.Selection, v *EraseUserPayload) ([]byte, bool) {
+	if v == nil {
+		return render.AppendNull(b), true
+	}
+	return appendEraseUserPayload(b, s, v)
 }
 
 func appendOID2ᚖstring(b []byte, s *render.Selection, v *string) ([]byte, bool) {

@@ -29,6 +29,13 @@ func ValidUserID(id string) bool {
 	return id != "" && len(id) <= MaxUserID && utf8.ValidString(id) && !hasControl(id)
 }
 
+// CheckUserID returns what is wrong with input.userId, nil where nothing is.
+func CheckUserID(id string) []*UserError {
+	var c checker
+	c.userID(id, "input", "userId")
+	return c.errors
+}
+
 // hasControl reports whether s holds a control character, the NUL that Postgres refuses among them.
 func hasControl(s string) bool { return strings.ContainsFunc(s, unicode.IsControl) }
 

@@ -70,6 +70,13 @@ func archived(n *inbox.Notification) *inbox.Notification {
 	return &c
 }
 
+// by gives a notification an actor.
+func by(userID string, n *inbox.Notification) *inbox.Notification {
+	c := *n
+	c.Actor = inbox.NewActor(userID, nil)
+	return &c
+}
+
 func TestFeedEvents(t *testing.T) {
 	t.Parallel()
 	one, two, three := notification(1, "ci"), notification(2, "reviews"), notification(3, "ci")
@@ -101,6 +108,8 @@ func TestFeedEvents(t *testing.T) {
 			[]string{"updated 2, 1 unread"}, []string{"updated 2, 1 unread"}},
 		{"one is deleted", []*inbox.Notification{two, one}, 0, []*inbox.Notification{one}, 0,
 			[]string{"deleted 1, 1 unread"}, []string{"deleted 1, 1 unread"}},
+		{"one loses its actor", []*inbox.Notification{by("bela", two), one}, 0, []*inbox.Notification{two, one}, 0,
+			[]string{"updated 2, 2 unread"}, []string{"updated 2, 2 unread"}},
 		{"all go", []*inbox.Notification{two, one}, 0, nil, 0, []string{"deleted 2, 0 unread"}, []string{"deleted 1, 0 unread"}},
 		{"one comes, one is read, one goes", []*inbox.Notification{two, one}, 0, []*inbox.Notification{three, read(two)}, 0,
 			[]string{"created 3, 1 unread", "updated 2, 1 unread", "deleted 1, 1 unread"}, []string{"updated 2, 1 unread"}},

@@ -26,6 +26,7 @@ type window struct {
 // row is what can change of a notification.
 type row struct {
 	category           string
+	actorID            string    // "" for none
 	readAt, archivedAt time.Time // zero where there is no mark
 }
 
@@ -33,6 +34,9 @@ func (r row) countsAsUnread() bool { return r.readAt.IsZero() && r.archivedAt.Is
 
 func rowOf(n *inbox.Notification) row {
 	r := row{category: n.Category}
+	if n.Actor != nil {
+		r.actorID = n.Actor.UserID
+	}
 	if n.ReadAt != nil {
 		r.readAt = *n.ReadAt
 	}

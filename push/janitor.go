@@ -9,8 +9,8 @@ import (
 	"belfry/storage"
 )
 
-// tidy fails what was lost and what waits for a provider that nobody serves, drops what nobody has planned,
-// and purges what is old.
+// tidy fails what was lost and what waits for a provider that nobody serves, and drops what nobody has
+// planned. What is settled and old goes by package retention.
 func (w *Worker) tidy(ctx context.Context) {
 	store := w.cfg.Store
 	w.repeat(ctx, janitorInterval, nil, "tidy pushes", func() (bool, error) {
@@ -28,9 +28,7 @@ func (w *Worker) tidy(ctx context.Context) {
 		if dropped+expired > 0 {
 			w.cfg.Logger.Warn("pushes that nobody has sent", "unplanned", dropped, "unsent", expired)
 		}
-		purged, purgeErr := store.PurgePushes(ctx, time.Now().Add(-w.cfg.KeepLedger))
-		isMore := purged == storage.PurgeBatch || dropped == storage.PurgeBatch ||
-			lost == storage.LostBatch || expired == storage.LostBatch
-		return isMore, errors.Join(err, dropErr, expireErr, purgeErr)
+		isMore := dropped == storage.DropBatch || lost == storage.LostBatch || expired == storage.LostBatch
+		return isMore, errors.Join(err, dropErr, expireErr)
 	})
 }

@@ -35,8 +35,6 @@ type Config struct {
 	// QueueFor is how long a push may wait to be sent, again after each refusal too. Default 4 h: what is
 	// older is no news.
 	QueueFor time.Duration
-	// KeepLedger is how long settled deliveries are kept. Default 90 days.
-	KeepLedger time.Duration
 }
 
 const (
@@ -48,7 +46,7 @@ const (
 	claimTimeout = 5 * time.Second
 	// receiptLease is how long at most no other process asks for the receipts that this one asks for.
 	receiptLease = time.Minute
-	// janitorInterval is how often lost sends are failed and old lines of the ledger purged.
+	// janitorInterval is how often lost sends are failed and what nobody sends is dropped.
 	janitorInterval = 10 * time.Second
 	// reportPause is the pause between two tries to write down what became of sends or of receipts.
 	reportPause = 500 * time.Millisecond
@@ -70,7 +68,6 @@ func NewWorker(cfg Config) *Worker {
 	cfg.ReceiptInterval = cmp.Or(cfg.ReceiptInterval, 15*time.Minute)
 	cfg.GiveUpAfter = cmp.Or(cfg.GiveUpAfter, 24*time.Hour)
 	cfg.QueueFor = cmp.Or(cfg.QueueFor, 4*time.Hour)
-	cfg.KeepLedger = cmp.Or(cfg.KeepLedger, 90*24*time.Hour)
 	return &Worker{cfg: cfg, wake: make(chan struct{}, 1)}
 }
 

@@ -17,6 +17,7 @@ import (
 	"belfry/inbox"
 	"belfry/live"
 	"belfry/resolvers"
+	"belfry/retention"
 	"belfry/storage"
 	"belfry/storage/storagetest"
 	"belfry/transport"
@@ -27,6 +28,7 @@ type api struct {
 	t          *testing.T
 	handler    http.Handler
 	store      *storage.Store
+	janitor    *retention.Janitor
 	statements *statementCounter
 	log        *bytes.Buffer
 }
@@ -42,12 +44,13 @@ func newAPI(t *testing.T) *api {
 	hub := live.NewHub(live.Config{
 		ReadBadges: a.store.Badges, ReadFeeds: resolvers.ReadFeedStates(a.store), Broker: live.Local{}, Logger: logger,
 	})
+	a.janitor = retention.New(retention.Config{Store: a.store, Changed: hub.Changed, Logger: logger})
 	ended := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { defer close(ended); hub.Run(ctx) }()
 	t.Cleanup(func() { cancel(); <-ended })
 	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(resolvers.Config{
-		Store: a.store, Hub: hub, WakePush: func() {}, ActivityTTL: activityTTL,
+		Store: a.store, Hub: hub, WakePush: func() {}, EraseUser: a.janitor.EraseUser, ActivityTTL: activityTTL,
 	})})
 	a.handler = transport.New(ctx, schema, transport.Config{
 		Logger: logger, Introspection: true, PrepareResponse: resolvers.WithLoaders, AroundFields: graph.Render,

@@ -17,6 +17,7 @@ type Resolver struct {
 	store       *storage.Store
 	hub         *live.Hub
 	wakePush    func()
+	eraseUser   func(ctx context.Context, userID string) error
 	activityTTL time.Duration
 }
 
@@ -27,6 +28,8 @@ type Config struct {
 	Hub *live.Hub
 	// WakePush is called when there may be something to push.
 	WakePush func()
+	// EraseUser removes every trace of a user. It fails with Unavailable where that takes longer.
+	EraseUser func(ctx context.Context, userID string) error
 	// ActivityTTL is when an activity expires that does not say so itself, counted from when it was done; 0 for
 	// never.
 	ActivityTTL time.Duration
@@ -39,7 +42,9 @@ var _ graph.ResolverRoot = (*Resolver)(nil)
 // After an error a change may have been made all the same, when the connection broke during the commit:
 // the hub is told then too, since a hint too many costs a look and one too few a wrong badge.
 func New(cfg Config) *Resolver {
-	return &Resolver{store: cfg.Store, hub: cfg.Hub, wakePush: cfg.WakePush, activityTTL: cfg.ActivityTTL}
+	return &Resolver{
+		store: cfg.Store, hub: cfg.Hub, wakePush: cfg.WakePush, eraseUser: cfg.EraseUser, activityTTL: cfg.ActivityTTL,
+	}
 }
 
 type (

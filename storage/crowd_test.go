@@ -89,7 +89,12 @@ func newCrowded(t *testing.T) *crowded {
 		SELECT 'light' || u, now(), gen_random_uuid(), gen_random_uuid(), 'EXPO', s.state, now() + u * interval '1 s',
 		  CASE WHEN s.state = 'sending' THEN now() END, CASE WHEN s.state IN ('sent', 'delivered') THEN now() END,
 		  CASE WHEN s.state = 'delivered' THEN now() END, now() - u * interval '1 s'
-		FROM generate_series(1, 10000) u, (VALUES ('queued'), ('sending'), ('sent'), ('delivered'), ('delivered')) s (state)`)
+		FROM generate_series(1, 10000) u, (VALUES ('queued'), ('sending'), ('sent'), ('delivered'), ('delivered')) s (state);
+		INSERT INTO activities (user_id, created_at, id, verb, expires_at)
+		SELECT 'light' || u % 1000, now() + u * interval '1 s', gen_random_uuid(), 'did', now() + u * interval '1 s'
+		FROM generate_series(1, 10000) u;
+		INSERT INTO sweeps SELECT 'other' || u, now() FROM generate_series(1, 10000) u;
+		INSERT INTO erasures (user_id, touched_at) SELECT 'erased' || u, now() + interval '1 day' FROM generate_series(1, 10000) u`)
 	seedLists(t, conn)
 	// What a commit that is not flushed has written would not become all-visible.
 	exec(t, conn, `SET synchronous_commit = on`)

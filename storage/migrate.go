@@ -91,7 +91,7 @@ func migrator(url string) (*goose.Provider, func(), error) {
 }
 
 // latestVersion is the version that this program's statements are written for.
-const latestVersion = 3
+const latestVersion = 4
 
 const schemaVersionSQL = `-- name: SchemaVersion
 SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`

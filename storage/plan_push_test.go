@@ -55,10 +55,6 @@ func pushCalls() []func(context.Context, *storage.Store) error {
 		},
 		func(ctx context.Context, s *storage.Store) error { _, err := s.FailLostSends(ctx, "lost"); return err },
 		func(ctx context.Context, s *storage.Store) error {
-			_, err := s.PurgePushes(ctx, time.Now().Add(-365*24*time.Hour))
-			return err
-		},
-		func(ctx context.Context, s *storage.Store) error {
 			_, err := s.LedgerOfUser(ctx, "light1", 50)
 			return err
 		},

@@ -139,12 +139,9 @@ func TestPurgePushes(t *testing.T) {
 			FROM unnest(ARRAY['queued', 'sending', 'sent', 'delivered', 'failed', 'receipt_error', 'unknown', 'suppressed']) s`, age)
 	}
 	before := time.Now().Add(-90 * 24 * time.Hour)
+	w := beginSweep(t, store)
 	for i, want := range []int{5, 0} {
-		got, err := store.PurgePushes(t.Context(), before)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != want {
+		if got := purge(t, w.Pushes(before), true).Rows; got != want {
 			t.Errorf("time %d: got %d purged, want %d", i+1, got, want)
 		}
 	}

@@ -70,27 +70,15 @@ func (s *Store) PlanPushes(ctx context.Context, queued, muted []int64, ownSettin
 	return int(tag.RowsAffected()), fault("plan pushes", err)
 }
 
-// PurgeBatch is the most lines of the ledger that PurgePushes removes.
-const PurgeBatch = 5000
-
-const purgePushesSQL = `-- name: PurgePushes
-DELETE FROM push_deliveries WHERE id = ANY (ARRAY(
-  SELECT id FROM push_deliveries WHERE created_at < $1 AND settled_at IS NOT NULL
-  ORDER BY created_at LIMIT 5000))`
-
-// PurgePushes removes lines of the ledger that are settled and older than a time, the oldest first, and
-// returns how many those were.
-func (s *Store) PurgePushes(ctx context.Context, before time.Time) (int, error) {
-	tag, err := s.pool.Exec(ctx, purgePushesSQL, before)
-	return int(tag.RowsAffected()), fault("purge pushes", err)
-}
+// DropBatch is the most notifications that DropPushes takes off the queue.
+const DropBatch = 5000
 
 const dropPushesSQL = `-- name: DropPushes
 DELETE FROM push_queue WHERE id = ANY (ARRAY(
   SELECT id FROM push_queue WHERE created_at < $1 ORDER BY id LIMIT 5000))`
 
 // DropPushes takes notifications off the queue that nobody has planned since a time, the oldest first, at
-// most PurgeBatch, and returns how many those were.
+// most DropBatch, and returns how many those were.
 func (s *Store) DropPushes(ctx context.Context, before time.Time) (int, error) {
 	tag, err := s.pool.Exec(ctx, dropPushesSQL, before)
 	return int(tag.RowsAffected()), fault("drop pushes", err)

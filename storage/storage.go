@@ -24,7 +24,7 @@ type Config struct {
 	// URL is a connection string as pgx and libpq read it. pool_max_conns and the like belong in it, and
 	// default_query_exec_mode=cache_describe where PgBouncer pools transactions.
 	URL string
-	// ListenURL is for Listen, where URL leads to a pooler; URL where empty.
+	// ListenURL is for Listen and for sweeps, where URL leads to a pooler; URL where empty.
 	ListenURL string
 	// Logger hears of what nobody is told otherwise.
 	Logger *slog.Logger
@@ -65,7 +65,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		if listen, err = pgx.ParseConfig(cfg.ListenURL); err != nil {
 			return nil, fmt.Errorf("listen database url: %w", err)
 		}
-		listen.ConnectTimeout = pc.ConnConfig.ConnectTimeout
+		listen.ConnectTimeout, listen.Tracer = pc.ConnConfig.ConnectTimeout, cfg.Tracer
+		setStatementTimeout(listen)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"belfry/push"
 	"belfry/push/expo"
 	"belfry/push/exposim"
+	"belfry/retention"
 	"belfry/storage"
 )
 
@@ -100,6 +101,11 @@ func runDev(ctx context.Context, env environment, args []string) error {
 		},
 	})
 	stop.push(stopPush)
+	// Claims are kept for ever: on an old data directory the demo's events would else come again.
+	janitor, stopJanitor := startJanitor(ctx, retention.Config{
+		Store: store, TTL: retention.TTL{Pushes: retention.DefaultPushes}, Changed: hub.Changed, Logger: logger,
+	})
+	stop.push(stopJanitor)
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	stop.push(stopServing)
 	greet := func(ctx context.Context) error {
@@ -114,8 +120,8 @@ func runDev(ctx context.Context, env environment, args []string) error {
 	browser["POST /--/"] = simulator
 	browser["GET /expo-sim/"] = http.StripPrefix("/expo-sim", simulator)
 	srv := newServer(serving, parts{
-		store: store, hub: hub, wakePush: wakePush, verifier: verifier, logger: logger, introspection: true,
-		browser: browser, origins: devOrigins(), activityTTL: activityTTL, requestLevel: slog.LevelDebug,
+		store: store, hub: hub, wakePush: wakePush, eraseUser: janitor.EraseUser, verifier: verifier, logger: logger,
+		introspection: true, browser: browser, origins: devOrigins(), activityTTL: activityTTL, requestLevel: slog.LevelDebug,
 	})
 	return srv.run(ctx, listener, devStopTimeout, greet)
 }

@@ -38,6 +38,7 @@ func commands() []command {
 		{"migrate", "up: bring the database's schema up to date; status: show its steps", runMigrate},
 		{"token", "print a JWT for a user", runToken},
 		{"push", "ls: what became of a user's pushes; show: all about one", runPushLedger},
+		{"prune", "remove what is old, once; --dry-run: show what would go", runPrune},
 		{"expo-sim", "simulate Expo's push API, for trying pushes without it", runExpoSim},
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"belfry/auth"
 	"belfry/inbox"
 	"belfry/live"
+	"belfry/retention"
 	"belfry/storage"
 )
 
@@ -30,6 +31,7 @@ type serveConfig struct {
 	activityTTL   time.Duration
 	auth          auth.Config
 	push          pushConfig
+	ttl           retention.TTL
 }
 
 func runServe(ctx context.Context, env environment, args []string) error {
@@ -54,6 +56,7 @@ func runServe(ctx context.Context, env environment, args []string) error {
 	f.StringVar(&cfg.auth.Issuer, "issuer", "", "what a token's iss must be; any where empty")
 	f.StringVar(&cfg.auth.Audience, "audience", "", "what a token's aud must contain; any where empty")
 	pushFlags(f, &cfg.push)
+	ttlFlags(f, &cfg.ttl)
 	newLogger := f.logFlags("json")
 	rest, err := f.parse(args)
 	if err != nil {
@@ -104,12 +107,14 @@ func runServe(ctx context.Context, env environment, args []string) error {
 		return err
 	}
 	stop.push(stopPush)
+	janitor, stopJanitor := startJanitor(ctx, retention.Config{Store: store, TTL: cfg.ttl, Changed: hub.Changed, Logger: logger})
+	stop.push(func() { within(closeTimeout, stopJanitor) })
 	serving, stopServing := context.WithCancel(context.WithoutCancel(ctx))
 	stop.push(stopServing)
 	srv := newServer(serving, parts{
-		store: store, hub: hub, wakePush: wakePush, verifier: verifier, logger: logger, introspection: cfg.introspection || cfg.playground,
-		origins: originsOf(cfg.origins), activityTTL: cfg.activityTTL, browser: servePages(cfg.playground), drainDelay: min(cfg.drainDelay, cfg.stopTimeout/2),
-		generated: cfg.generated,
+		store: store, hub: hub, wakePush: wakePush, eraseUser: janitor.EraseUser, verifier: verifier, logger: logger,
+		introspection: cfg.introspection || cfg.playground, generated: cfg.generated, activityTTL: cfg.activityTTL,
+		origins: originsOf(cfg.origins), browser: servePages(cfg.playground), drainDelay: min(cfg.drainDelay, cfg.stopTimeout/2),
 	})
 	return srv.run(ctx, listener, cfg.stopTimeout, func(context.Context) error { return nil })
 }
@@ -128,8 +133,7 @@ func (cfg serveConfig) check(rest []string) error {
 	if cfg.drainDelay < 0 {
 		faults = append(faults, fmt.Errorf("%w: drain-delay must be 0 or more", errUsage))
 	}
-	faults = append(faults, checkActivityTTL(cfg.activityTTL))
-	return errors.Join(faults...)
+	return errors.Join(append(faults, checkActivityTTL(cfg.activityTTL), checkTTL(cfg.ttl))...)
 }
 
 // openVerifier adds the secret to what is known of the keys.

@@ -41,6 +41,7 @@ type parts struct {
 	store         *storage.Store
 	hub           *live.Hub
 	wakePush      func()
+	eraseUser     func(ctx context.Context, userID string) error
 	verifier      *auth.Verifier
 	logger        *slog.Logger
 	introspection bool
@@ -59,7 +60,7 @@ type parts struct {
 func newServer(ctx context.Context, p parts) *server {
 	s := &server{parts: p}
 	schema := graph.NewExecutableSchema(graph.Config{Resolvers: resolvers.New(resolvers.Config{
-		Store: p.store, Hub: p.hub, WakePush: p.wakePush, ActivityTTL: p.activityTTL,
+		Store: p.store, Hub: p.hub, WakePush: p.wakePush, EraseUser: p.eraseUser, ActivityTTL: p.activityTTL,
 	})})
 	var render graphql.FieldMiddleware = graph.Render
 	if p.generated {
