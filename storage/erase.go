@@ -108,6 +108,7 @@ func (s *Store) EraseSome(ctx context.Context, e *Erasure, p *ErasePart) (gone i
 	seen := 0
 	args := append([]any{e.UserID}, p.last...)
 	err = s.hold(ctx, e, "erase "+p.Table, func(b *pgx.Batch) {
+		b.Queue(lockItemsSQL, e.UserID) // or a put that sees an item's tags would leave them as they are, and they would go
 		b.Queue(p.sql, args...).Query(func(rows pgx.Rows) error {
 			p.last = make([]any, len(args)-1)
 			targets := []any{&seen, &gone}
@@ -127,7 +128,7 @@ func (s *Store) EraseSome(ctx context.Context, e *Erasure, p *ErasePart) (gone i
 //
 //   - A plan takes the row of the queue first. Where it was the faster, its deliveries are beyond this snapshot;
 //     where it was not, it writes none.
-//   - A put of an item changes the item. Where it was the faster, its tags are beyond this snapshot.
+//   - A put of an item is over, or has not begun: both take the lock on the user's items.
 //   - A registration may have moved a device's token to another user: then the device is that user's, and stays.
 //   - A report of a send or a receipt, a mark and a change of settings make no new rows of their own.
 //
@@ -183,6 +184,7 @@ func (s *Store) FinishErasure(ctx context.Context, e *Erasure) (gone map[string]
 	var counts []int
 	var deliveries, tags int
 	err = s.hold(ctx, e, "finish erasure", func(b *pgx.Batch) {
+		b.Queue(lockItemsSQL, e.UserID)
 		b.Queue(eraseRestSQL, e.UserID).QueryRow(func(row pgx.Row) error { return row.Scan(&counts) })
 		b.Queue(eraseHalvesSQL, e.UserID).QueryRow(func(row pgx.Row) error { return row.Scan(&deliveries, &tags) })
 		b.Queue(endErasureSQL, e.UserID, id(e.ID)).QueryRow(func(row pgx.Row) error {
