@@ -96,17 +96,20 @@ func newFile(data *codegen.Data) file {
 		f.References = append(f.References, references[key])
 	}
 	for _, name := range sortedKeys(data.Interfaces) {
-		used := slices.ContainsFunc(f.References, func(r *config.TypeReference) bool { return r.Definition.Name == name })
-		if !used {
-			continue
+		isOf := func(r *config.TypeReference) bool { return r.Definition.Name == name }
+		if slices.ContainsFunc(f.References, isOf) {
+			f.Interfaces = append(f.Interfaces, newFace(data.Interfaces[name], plain))
 		}
-		i := face{Interface: data.Interfaces[name]}
-		for _, implementor := range i.Implementors {
-			if plain.objects[implementor.Name] {
-				i.Plain = append(i.Plain, implementor)
-			}
+	}
+	return f
+}
+
+func newFace(i *codegen.Interface, plain plain) face {
+	f := face{Interface: i}
+	for _, implementor := range i.Implementors {
+		if plain.objects[implementor.Name] {
+			f.Plain = append(f.Plain, implementor)
 		}
-		f.Interfaces = append(f.Interfaces, i)
 	}
 	return f
 }
