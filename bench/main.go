@@ -26,11 +26,12 @@ func run(ctx context.Context) error {
 	var isServer bool
 	var only string
 	flag.BoolVar(&isServer, "server", false, "be the process that is measured")
-	flag.StringVar(&only, "only", "", "one measurement: memory, latency, live, push, pushrate, pushcost or pushmany")
+	flag.StringVar(&only, "only", "", "one measurement: memory, latency, live, push, pushrate, pushcost, pushmany or import")
 	flag.IntVar(&b.sockets, "sockets", 2000, "idle subscriptions to hold open")
 	flag.IntVar(&b.subscribers, "subscribers", 1000, "live subscribers while there is load")
 	flag.IntVar(&b.devices, "devices", 20_000, "devices to push to")
 	flag.IntVar(&b.recipients, "recipients", 600_000, "recipients of the large dispatch")
+	flag.IntVar(&b.lines, "lines", 500_000, "lines of the import")
 	flag.IntVar(&b.rounds, "rounds", 3, "rounds of each measurement; 1 is quick")
 	flag.IntVar(&b.seconds, "seconds", 5, "length of a round under load")
 	flag.Parse()
@@ -50,6 +51,7 @@ func run(ctx context.Context) error {
 	}{
 		{"memory", b.memory}, {"latency", b.latency}, {"live", b.throughput},
 		{"push", b.pushThroughput}, {"pushrate", b.pushRate}, {"pushcost", b.pushCost}, {"pushmany", b.pushMany},
+		{"import", b.importRates},
 	} {
 		if only != "" && only != m.name {
 			continue
@@ -63,7 +65,7 @@ func run(ctx context.Context) error {
 
 // bench is what is to be measured, and where the results go.
 type bench struct {
-	sockets, subscribers, devices, recipients, rounds, seconds int
+	sockets, subscribers, devices, recipients, lines, rounds, seconds int
 
 	databaseURL string
 	out         *tabwriter.Writer

@@ -22,6 +22,7 @@ const (
 // environment is what a command may use of the process around it.
 type environment struct {
 	lookup         func(string) (string, bool)
+	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
@@ -38,6 +39,8 @@ func commands() []command {
 		{"migrate", "up: bring the database's schema up to date; status: show its steps", runMigrate},
 		{"token", "print a JWT for a user", runToken},
 		{"push", "ls: what became of a user's pushes; show: all about one", runPushLedger},
+		{"export", "write everything of a user as JSON lines", runExport},
+		{"import", "read JSON lines: an export, or an existing system's history", runImport},
 		{"expo-sim", "simulate Expo's push API, for trying pushes without it", runExpoSim},
 	}
 }
@@ -47,7 +50,7 @@ func main() {
 	defer stop()
 	// The first signal ends ctx and gives the signals back, so that a second one ends the process at once.
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, environment{os.LookupEnv, os.Stdout, os.Stderr}, os.Args[1:]))
+	os.Exit(run(ctx, environment{os.LookupEnv, os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))
 }
 
 func run(ctx context.Context, env environment, args []string) int {
