@@ -26,17 +26,17 @@ var scanRecord = map[string]func(*scanner) inbox.Record{
 	"pushDelivery": scanDelivery,
 }
 
-// Decode reads a line, without its line break, checks it and makes it ready to be written. Its error is what is wrong
+// decode reads a line, without its line break, checks it and makes it ready to be written. Its error is what is wrong
 // with the line, in one line of text, which holds nothing of it but names of fields.
-func Decode(line string, now time.Time) (inbox.Record, error) {
+func (s *scanner) decode(line string, now time.Time) (inbox.Record, error) {
 	if !utf8.ValidString(line) {
 		return nil, fmt.Errorf("is not UTF-8")
 	}
-	scan, err := typeOf(line)
+	scan, err := s.typeOf(line)
 	if err != nil {
 		return nil, err
 	}
-	s := &scanner{text: line}
+	s.reset(line)
 	record := scan(s)
 	s.end()
 	if s.err != nil {
@@ -59,9 +59,15 @@ func Decode(line string, now time.Time) (inbox.Record, error) {
 }
 
 // typeOf finds the member type, which may stand anywhere: not every tool keeps an order.
-func typeOf(line string) (func(*scanner) inbox.Record, error) {
-	s := &scanner{text: line}
+func (s *scanner) typeOf(line string) (func(*scanner) inbox.Record, error) {
+	if rest, ok := strings.CutPrefix(line, `{"type":"`); ok {
+		name, _, _ := strings.Cut(rest, `"`)
+		if scan := scanRecord[name]; scan != nil {
+			return scan, nil
+		}
+	}
 	var scan func(*scanner) inbox.Record
+	s.reset(line)
 	s.object(func(name string) {
 		if name != "type" {
 			s.raw()
@@ -186,8 +192,7 @@ func (s *scanner) restored(
 ) (inbox.Cursor, bool) {
 	if id == nil {
 		if claim != nil {
-			s.path = "claim"
-			s.failf("takes an id; a history has runId or idempotencyKey")
+			s.fail("claim", "takes an id; a history has runId or idempotencyKey")
 		}
 		return inbox.Cursor{}, false
 	}
@@ -196,8 +201,7 @@ func (s *scanner) restored(
 	}
 	at := id.Position.CreatedAt
 	if *createdAt = cmp.Or(*createdAt, &at); !(*createdAt).Equal(at) {
-		s.path = "createdAt"
-		s.failf("is not that of the id")
+		s.fail("createdAt", "is not that of the id")
 	}
 	return id.Position, true
 }

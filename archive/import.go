@@ -145,18 +145,19 @@ func (j *job) parse(seed maphash.Seed, writers int) {
 	defer close(j.parsed)
 	j.shards = make([]shard, writers)
 	now := time.Now().UTC().Truncate(time.Microsecond)
+	var s scanner
 	for _, l := range j.lines {
 		var record inbox.Record
 		if l.err == nil {
-			record, l.err = Decode(l.text, now)
+			record, l.err = s.decode(l.text, now)
 		}
 		if l.err != nil {
 			j.faults = append(j.faults, fault{l.number, l.err})
 			continue
 		}
 		//nolint:gosec // There are few writers.
-		s := &j.shards[maphash.String(seed, record.Owner())%uint64(writers)]
-		s.records, s.numbers = append(s.records, record), append(s.numbers, l.number)
+		to := &j.shards[maphash.String(seed, record.Owner())%uint64(writers)]
+		to.records, to.numbers = append(to.records, record), append(to.numbers, l.number)
 	}
 }
 

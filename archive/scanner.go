@@ -2,6 +2,7 @@ package archive
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -14,11 +15,15 @@ import (
 // encoding/json takes a member that is there twice, names in other cases and halves of surrogate pairs, and
 // changes the last; and it is several times slower, where the aim is 100,000 lines a second.
 type scanner struct {
-	text string
-	at   int
-	path string // of the value at hand: tags.3
-	err  error
+	text  string
+	at    int
+	path  []string // of the value at hand: tags, 3
+	names []string // of the members so far, of all objects that are open
+	err   error
 }
+
+// reset begins another line.
+func (s *scanner) reset(text string) { *s = scanner{text: text, path: s.path[:0], names: s.names[:0]} }
 
 // failf notes a fault of the value at hand.
 func (s *scanner) failf(format string, args ...any) {
@@ -26,9 +31,28 @@ func (s *scanner) failf(format string, args ...any) {
 		return
 	}
 	s.err = fmt.Errorf(format, args...)
-	if s.path != "" {
-		s.err = fmt.Errorf("%s: %w", s.path, s.err)
+	if len(s.path) > 0 {
+		s.err = fmt.Errorf("%s: %w", printable(s.path), s.err)
 	}
+}
+
+// fail notes a fault of a member of the whole line.
+func (s *scanner) fail(name, message string) {
+	s.path = append(s.path[:0], name)
+	s.failf("%s", message)
+}
+
+// printable writes a path as tags.3. What a terminal might obey, or nobody would read, is quoted and cut.
+func printable(path []string) string {
+	const longest = 40
+	names := make([]string, len(path))
+	for i, name := range path {
+		if len(name) > longest || strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
+			name = fmt.Sprintf("%.*q", longest, name)
+		}
+		names[i] = name
+	}
+	return strings.Join(names, ".")
 }
 
 // syntax notes that the text is not JSON.
@@ -64,17 +88,13 @@ func (s *scanner) take(c byte) bool {
 	return false
 }
 
-// maxNames is more than the members of any object that there is.
-const maxNames = 24
-
 // object calls member for each member of the object that comes next, whose value member must read.
 func (s *scanner) object(member func(name string)) {
 	if !s.take('{') {
 		s.wrongType("an object")
 		return
 	}
-	outer := s.path
-	names := make([]string, 0, maxNames)
+	first := len(s.names)
 	for n := 0; s.err == nil && !s.take('}'); n++ {
 		if n > 0 && !s.take(',') {
 			s.syntax("a comma or a closing brace")
@@ -89,16 +109,15 @@ func (s *scanner) object(member func(name string)) {
 			s.syntax("a colon")
 			return
 		}
-		s.path = join(outer, name)
-		for _, other := range names {
-			if name == other {
-				s.failf("is there twice")
-			}
+		s.path = append(s.path, name)
+		if slices.Contains(s.names[first:], name) {
+			s.failf("is there twice")
 		}
-		names = append(names, name)
+		s.names = append(s.names, name)
 		member(name)
-		s.path = outer
+		s.path = s.path[:len(s.path)-1]
 	}
+	s.names = s.names[:first]
 }
 
 // array calls element for each element of the array that comes next, which element must read.
@@ -107,28 +126,15 @@ func (s *scanner) array(element func()) {
 		s.wrongType("an array")
 		return
 	}
-	outer := s.path
 	for n := 0; s.err == nil && !s.take(']'); n++ {
 		if n > 0 && !s.take(',') {
 			s.syntax("a comma or a closing bracket")
 			return
 		}
-		s.path = join(outer, strconv.Itoa(n))
+		s.path = append(s.path, strconv.Itoa(n))
 		element()
-		s.path = outer
+		s.path = s.path[:len(s.path)-1]
 	}
-}
-
-// join adds a name to a path. What a terminal might obey, or nobody would read, is shown as quoted and cut.
-func join(path, name string) string {
-	const longest = 40
-	if len(name) > longest || strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		name = fmt.Sprintf("%.*q", longest, name)
-	}
-	if path == "" {
-		return name
-	}
-	return path + "." + name
 }
 
 // wrongType notes that the next value is not what it must be, or none.

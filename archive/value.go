@@ -123,11 +123,9 @@ func (s *scanner) owned(field string, id *inbox.NodeID, userID string) bool {
 	case s.err != nil:
 		return false
 	case id == nil:
-		s.path = field
-		s.failf("is required")
+		s.fail(field, "is required")
 	case id.UserID != userID:
-		s.path = field
-		s.failf("is not the user's")
+		s.fail(field, "is not the user's")
 	}
 	return s.err == nil
 }
