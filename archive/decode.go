@@ -95,11 +95,11 @@ var errFound = errors.New("found")
 func faults(errs []*inbox.UserError) error {
 	texts := make([]string, 0, len(errs))
 	for _, e := range errs {
-		path := e.Field
-		if len(path) > 0 && path[0] == "input" {
-			path = path[1:]
+		path := strings.TrimPrefix(strings.Join(e.Field, "."), "input.")
+		if path == "occurredAt" {
+			path = "createdAt" // as lines call it
 		}
-		texts = append(texts, strings.Join(path, ".")+": "+e.Message)
+		texts = append(texts, path+": "+e.Message)
 	}
 	return fmt.Errorf("%s", strings.Join(texts, "; "))
 }
