@@ -92,6 +92,7 @@ func FuzzParseNodeID(f *testing.F) {
 		{Kind: inbox.KindUser, UserID: "ada"}, {Kind: inbox.KindAccount, UserID: "auth0|5f7c8ec7c33c6c004bbafe82"},
 		{Kind: inbox.KindSettings, UserID: "ü"}, {Kind: inbox.KindNotification, UserID: "ada", Position: at},
 		{Kind: inbox.KindNotification, UserID: strings.Repeat("x", inbox.MaxUserID), Position: at},
+		{Kind: inbox.KindActivity, UserID: "ada", Position: at}, {Kind: inbox.KindItem, UserID: "ada", Position: at},
 	} {
 		f.Add(n.String())
 	}
@@ -117,6 +118,7 @@ func TestNodeIDsOfDifferentKindsDiffer(t *testing.T) {
 	seen := map[string]bool{}
 	for _, n := range []interface{ NodeID() string }{
 		&inbox.User{ID: "ada"}, &inbox.Account{UserID: "ada"}, &inbox.Settings{UserID: "ada"}, &inbox.Notification{UserID: "ada"}, &inbox.Device{UserID: "ada"},
+		&inbox.Activity{UserID: "ada"}, &inbox.Item{UserID: "ada"},
 	} {
 		id := n.NodeID()
 		if seen[id] {

@@ -23,8 +23,8 @@ var update = flag.Bool("update", false, "write the answers into testdata")
 // Each file in testdata is a conversation with the API: requests, each with the caller, the document, its
 // variables where it has any, and the answer. They are read from top to bottom against one database.
 //
-// Notification ids, cursors and the server's own times differ from run to run, so a file calls them
-// $ntf1, $cursor1 and $now, numbered as they first appear. Variables may name them.
+// Ids, cursors and the server's own times differ from run to run, so a file calls them $ntf1, $act1, $itm1,
+// $cursor1 and $now, numbered as they first appear. Variables may name them.
 func TestConversations(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.txt")
@@ -38,7 +38,7 @@ func TestConversations(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c := &conversation{api: newAPI(t), names: map[string]string{}, values: map[string]string{}}
+			c := &conversation{api: newAPI(t), names: map[string]string{}, values: map[string]string{}, counts: map[string]int{}}
 			got := c.play(string(text))
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
@@ -55,10 +55,10 @@ func TestConversations(t *testing.T) {
 
 // conversation replaces values that differ from run to run by names.
 type conversation struct {
-	api          *api
-	names        map[string]string // by value
-	values       map[string]string // by name
-	ids, cursors int
+	api    *api
+	names  map[string]string // by value
+	values map[string]string // by name
+	counts map[string]int    // by the names' prefix
 }
 
 // exchange is one request: "> caller [scopes]", the document, "variables" and JSON, "answer" and JSON.
@@ -86,8 +86,8 @@ func (c *conversation) play(text string) string {
 }
 
 var (
-	varName  = regexp.MustCompile(`\$(ntf|cursor)\d+`)
-	idText   = regexp.MustCompile(`"ntf_[\w-]+"`)
+	varName  = regexp.MustCompile(`\$(ntf|act|itm|cursor)\d+`)
+	idText   = regexp.MustCompile(`"(ntf|act|itm)_[\w-]+"`)
 	cursor   = regexp.MustCompile(`"MjA[\w-]{83}"`) // base64 of "20", a century of times
 	dateTime = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[\d:.]+Z"`)
 )
@@ -98,12 +98,12 @@ func (c *conversation) named(answer []byte) string {
 	if err := json.Indent(&buf, answer, "", "  "); err != nil {
 		c.api.t.Fatalf("%v: %s", err, answer)
 	}
-	text := idText.ReplaceAllStringFunc(buf.String(), func(v string) string { return c.name(v, "ntf", &c.ids) })
+	text := idText.ReplaceAllStringFunc(buf.String(), func(v string) string { return c.name(v, v[1:4]) })
 	text = cursor.ReplaceAllStringFunc(text, func(v string) string {
 		if _, err := base64.RawURLEncoding.DecodeString(strings.Trim(v, `"`)); err != nil {
 			return v
 		}
-		return c.name(v, "cursor", &c.cursors)
+		return c.name(v, "cursor")
 	})
 	return dateTime.ReplaceAllStringFunc(text, func(v string) string {
 		at, err := time.Parse(`"`+time.RFC3339Nano+`"`, v)
@@ -114,11 +114,11 @@ func (c *conversation) named(answer []byte) string {
 	})
 }
 
-func (c *conversation) name(quotedValue, prefix string, count *int) string {
+func (c *conversation) name(quotedValue, prefix string) string {
 	value := strings.Trim(quotedValue, `"`)
 	if _, ok := c.names[value]; !ok {
-		*count++
-		name := fmt.Sprintf("$%s%d", prefix, *count)
+		c.counts[prefix]++
+		name := fmt.Sprintf("$%s%d", prefix, c.counts[prefix])
 		c.names[value], c.values[name] = name, value
 	}
 	return `"` + c.names[value] + `"`

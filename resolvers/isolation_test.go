@@ -120,7 +120,7 @@ func TestAdminReadsNoInbox(t *testing.T) {
 	a := newAPI(t)
 	a.dispatch("ada", map[string]any{"runId": "r"})
 	admin := as("backend", inbox.ScopeAdmin)
-	for _, field := range []string{"unreadCount", "unseenCount", "notifications { nodes { id } }", "settings { theme }"} {
+	for _, field := range []string{"unreadCount", "unseenCount", "notifications { nodes { id } }", "activities { nodes { id } }", "items { nodes { id } }", "settings { theme }"} {
 		got := a.ask(admin, `mutation { putAccount(input: {userId: "ada", displayName: "Ada"}) { user { account { displayName } `+field+` } } }`, nil)
 		if len(got.Errors) != 1 || got.Errors[0].Extensions.Code != "FORBIDDEN" || strings.Contains(string(got.Data), "unread") {
 			t.Errorf("%s: got %s and %+v, want FORBIDDEN", field, got.Data, got.Errors)
@@ -139,10 +139,14 @@ func TestCallersWithoutPermission(t *testing.T) {
 	const (
 		dispatch = `mutation { dispatch(input: {runId: "r", kind: "k", category: "c", title: "t", recipients: ["ada"]}) { createdCount } }`
 		account  = `mutation { putAccount(input: {userId: "ada", displayName: "Ada"}) { user { id } } }`
+		activity = `mutation { recordActivity(input: {userId: "ada", verb: "v"}) { activityEdge { cursor } } }`
+		item     = `mutation { putItem(input: {userId: "ada", itemId: "i", title: "t", tags: ["a"]}) { itemEdge { cursor } } }`
+		deletion = `mutation { deleteItem(input: {id: "x"}) { deletedId } }`
 	)
 	operations := map[string]string{
 		"viewer": `{ viewer { id } }`, "user": `{ user(userId: "ada") { id } }`, "users": `{ users(userIds: []) { id } }`,
 		"node": `{ node(id: "x") { id } }`, "nodes": `{ nodes(ids: []) { id } }`, "dispatch": dispatch, "putAccount": account,
+		"recordActivity": activity, "putItem": item, "deleteItem": deletion,
 		"markNotificationsRead":    `mutation { markNotificationsRead(input: {ids: ["x"]}) { changedIds } }`,
 		"markNotificationsUnread":  `mutation { markNotificationsUnread(input: {ids: ["x"]}) { changedIds } }`,
 		"archiveNotifications":     `mutation { archiveNotifications(input: {ids: ["x"]}) { changedIds } }`,
@@ -167,7 +171,7 @@ func TestCallersWithoutPermission(t *testing.T) {
 			}
 		}
 	}
-	for _, query := range []string{dispatch, account} {
+	for _, query := range []string{dispatch, account, activity, item, deletion} {
 		got := a.ask(as("ada", inbox.ScopeRead), query, nil)
 		if len(got.Errors) != 1 || got.Errors[0].Extensions.Code != "FORBIDDEN" {
 			t.Errorf("without the scope: got %s and %+v, want FORBIDDEN", got.Data, got.Errors)

@@ -90,6 +90,7 @@ func newCrowded(t *testing.T) *crowded {
 		  CASE WHEN s.state = 'sending' THEN now() END, CASE WHEN s.state IN ('sent', 'delivered') THEN now() END,
 		  CASE WHEN s.state = 'delivered' THEN now() END, now() - u * interval '1 s'
 		FROM generate_series(1, 10000) u, (VALUES ('queued'), ('sending'), ('sent'), ('delivered'), ('delivered')) s (state)`)
+	seedLists(t, conn)
 	// What a commit that is not flushed has written would not become all-visible.
 	exec(t, conn, `SET synchronous_commit = on`)
 	exec(t, conn, `INSERT INTO claims VALUES ('flush', '', '', now(), gen_random_uuid())`)
@@ -125,6 +126,9 @@ func TestPlans(t *testing.T) {
 	c := newCrowded(t)
 	t.Run("T-71 a page costs the same at every depth", c.testDepth)
 	t.Run("T-71 the shape of a page", c.testPageShape)
+	t.Run("T-71 a page of any list costs the same at every depth", c.testListDepth)
+	t.Run("T-71 the shape of a page of any list", c.testListShape)
+	t.Run("T-71 a change of an item finds its tags", c.testTagRows)
 	t.Run("T-71 a count reads what is unread alone", c.testCount)
 	t.Run("T-71 no statement walks over a table", c.testScans)
 	t.Run("the planner arrives at the generic plan by itself", c.testGenericPlan)

@@ -39,7 +39,16 @@ func checkUnavailable(t *testing.T, store *storage.Store) {
 		"MarkAllRead": func() error { _, err := store.MarkAllRead(t.Context(), "u", nil, nil); return err },
 		"MarkSeen":    func() error { return store.MarkSeen(t.Context(), "u", nil) },
 		"Dispatch":    func() error { _, err := store.Dispatch(t.Context(), event("down", "u")); return err },
-		"Settings":    func() error { _, err := store.Settings(t.Context(), []string{"u"}); return err },
+		"RecordActivity": func() error {
+			_, _, err := store.RecordActivity(t.Context(), keyed("down", "verb"), 0)
+			return err
+		},
+		"PutItem": func() error { _, err := store.PutItem(t.Context(), tagged("down", "a")); return err },
+		"ItemPages": func() error {
+			_, err := store.ItemPages(t.Context(), []string{"u"}, inbox.Page{Size: 1}, new("a"))
+			return err
+		},
+		"Settings": func() error { _, err := store.Settings(t.Context(), []string{"u"}); return err },
 	} {
 		began := time.Now()
 		err := call()

@@ -108,17 +108,21 @@ func scanItems(rows pgx.Rows) ([]*inbox.Item, error) {
 const lockItemsSQL = `-- name: LockItems
 SELECT pg_advisory_xact_lock(hashtext('items'), hashtext($1))`
 
+// The key of a tag row. Not $1 and $2: with them the planner takes the range of all of the user's tag rows for
+// short, and filters it.
+const tagRow = `t.user_id = o.user_id AND t.tag = o.tag AND t.created_at = o.created_at AND t.id = o.id`
+
 // Tag rows that stay are left alone: an item that is put again with the tags it has writes one row. So the
 // rows removed and the rows added are never the same ones, and the order in which that happens is no matter.
 const putItemSQL = `-- name: PutItem
 WITH was AS MATERIALIZED (
-  SELECT tags, created_at FROM items WHERE user_id = $1 AND id = $2
+  SELECT user_id, tags, created_at, id FROM items WHERE user_id = $1 AND id = $2
 ), becomes AS MATERIALIZED (
   SELECT coalesce($8::timestamptz, (SELECT created_at FROM was), clock_timestamp()) AS created_at
 ), removed AS (
-  DELETE FROM item_tags t USING was, becomes
-  WHERE t.user_id = $1 AND t.tag = ANY (was.tags) AND t.created_at = was.created_at AND t.id = $2
-    AND NOT (t.tag = ANY ($7::text[]) AND was.created_at = becomes.created_at)
+  DELETE FROM item_tags t USING (SELECT user_id, unnest(tags) AS tag, created_at, id FROM was) o, becomes
+  WHERE ` + tagRow + `
+    AND NOT (o.tag = ANY ($7::text[]) AND o.created_at = becomes.created_at)
 ), added AS (
   INSERT INTO item_tags (user_id, tag, created_at, id)
   SELECT $1, tag, created_at, $2 FROM becomes, unnest($7) AS n (tag)
@@ -145,8 +149,8 @@ WITH gone AS (
   DELETE FROM items i WHERE i.user_id = $1 AND i.id = $2
   RETURNING ` + itemColumns + `
 ), removed AS (
-  DELETE FROM item_tags t USING gone
-  WHERE t.user_id = $1 AND t.tag = ANY (gone.tags) AND t.created_at = gone.created_at AND t.id = $2
+  DELETE FROM item_tags t USING (SELECT user_id, unnest(tags) AS tag, created_at, id FROM gone) o
+  WHERE ` + tagRow + `
 )
 SELECT i.* FROM gone i`
 

@@ -2,6 +2,8 @@ package storage_test
 
 import (
 	"context"
+	"slices"
+	"time"
 
 	"belfry/inbox"
 	"belfry/storage"
@@ -14,6 +16,22 @@ func hotCalls() []func(context.Context, *storage.Store) error {
 	return []func(context.Context, *storage.Store) error{
 		func(ctx context.Context, s *storage.Store) error {
 			_, err := s.FeedPages(ctx, users, inbox.Page{Size: 20, After: position, Both: true}, inbox.Filter{})
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.ActivityPages(ctx, users, inbox.Page{Size: 20, After: position, Both: true})
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.ItemPages(ctx, users, inbox.Page{Size: 20, After: position, Both: true}, nil)
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.ItemPages(ctx, users, inbox.Page{Size: 20, After: position, Both: true}, new("tag"))
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.PutItem(ctx, tagged("hot", "a b c"))
 			return err
 		},
 		func(ctx context.Context, s *storage.Store) error { _, err := s.UnreadCounts(ctx, users); return err },
@@ -30,7 +48,7 @@ func hotCalls() []func(context.Context, *storage.Store) error {
 func calls() []func(context.Context, *storage.Store) error {
 	users := []string{"light1", "light2"}
 	at := []inbox.Cursor{*unreadCrowd.position(1), *unreadCrowd.position(3)}
-	return append(append(pushCalls(), importCalls()...), []func(context.Context, *storage.Store) error{
+	return append(slices.Concat(pushCalls(), listCalls(), importCalls()), []func(context.Context, *storage.Store) error{
 		func(ctx context.Context, s *storage.Store) error {
 			_, err := s.FeedPages(ctx, users, inbox.Page{Size: 20, After: &at[1], Both: true}, inbox.Filter{})
 			return err
@@ -81,4 +99,32 @@ func calls() []func(context.Context, *storage.Store) error {
 			return err
 		},
 	}...)
+}
+
+// listCalls returns calls that send the statements of activities and items, but for their pages.
+func listCalls() []func(context.Context, *storage.Store) error {
+	return []func(context.Context, *storage.Store) error{
+		func(ctx context.Context, s *storage.Store) error {
+			_, _, err := s.RecordActivity(ctx, keyed("plan", "verb"), time.Hour)
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.Activities(ctx, []inbox.NodeID{{Kind: inbox.KindActivity, UserID: listCrowd.userID, Position: *listCrowd.position(1)}})
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			in := tagged("plan", "a b c")
+			in.UserID = listCrowd.userID
+			_, err := s.PutItem(ctx, in)
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.DeleteItem(ctx, listCrowd.userID, listCrowd.position(1).ID)
+			return err
+		},
+		func(ctx context.Context, s *storage.Store) error {
+			_, err := s.Items(ctx, []inbox.NodeID{{Kind: inbox.KindItem, UserID: listCrowd.userID, Position: *listCrowd.position(1)}})
+			return err
+		},
+	}
 }

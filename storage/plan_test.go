@@ -43,24 +43,31 @@ func (c *crowded) testDepth(t *testing.T) {
 	for _, user := range []crowd{unreadCrowd, readCrowd, archivedCrowd, mixedCrowd} {
 		for name, f := range filters() {
 			for _, backward := range []bool{false, true} {
-				near, far := 0, user.rows-100
+				near, far := 20, user.rows-100 // all five pages are full
 				if !backward {
 					near, far = far, near
 				}
 				direction := map[bool]string{false: "forward", true: "backward"}[backward]
-				c.checkDepth(t, fmt.Sprintf("%s, %s, %s", user.userID, name, direction), user, f, backward, near, far)
+				read := func(ctx context.Context, s *storage.Store, p inbox.Page) (int, error) {
+					pages, err := s.FeedPages(ctx, []string{user.userID}, p, f)
+					return len(pages[user.userID].Rows), err
+				}
+				c.checkDepth(t, fmt.Sprintf("%s, %s, %s", user.userID, name, direction), user, read, backward, near, far)
 			}
 		}
 	}
 }
 
+// readPage reads a page of a crowd and returns how many rows it has.
+type readPage func(context.Context, *storage.Store, inbox.Page) (int, error)
+
 // checkDepth compares pages that begin around two numbers.
 func (c *crowded) checkDepth(
-	t *testing.T, name string, user crowd, f inbox.Filter, backward bool, near, far int,
+	t *testing.T, name string, user crowd, read readPage, backward bool, near, far int,
 ) {
 	t.Helper()
-	nearRows, nearBuffers := c.pagesFrom(t, user, f, backward, near)
-	farRows, farBuffers := c.pagesFrom(t, user, f, backward, far)
+	nearRows, nearBuffers := c.pagesFrom(t, user, read, backward, near)
+	farRows, farBuffers := c.pagesFrom(t, user, read, backward, far)
 	if nearRows < 20 || farRows < 20 {
 		// Of the few: a block for each notification, which lie apart.
 		if most := 80; nearBuffers > most || farBuffers > most {
@@ -75,7 +82,7 @@ func (c *crowded) checkDepth(
 
 // pagesFrom returns the median of the buffers, and the fewest rows, of pages of 20 that begin at and beyond
 // a number.
-func (c *crowded) pagesFrom(t *testing.T, user crowd, f inbox.Filter, backward bool, from int) (rows, buffers int) {
+func (c *crowded) pagesFrom(t *testing.T, user crowd, read readPage, backward bool, from int) (rows, buffers int) {
 	t.Helper()
 	rows = inbox.MaxPage
 	var all []int
@@ -87,8 +94,8 @@ func (c *crowded) pagesFrom(t *testing.T, user crowd, f inbox.Filter, backward b
 			p.After = user.position(from + 100 - 20*i)
 		}
 		plans := c.plans(t, func(ctx context.Context, s *storage.Store) error {
-			pages, err := s.FeedPages(ctx, []string{user.userID}, p, f)
-			rows = min(rows, len(pages[user.userID].Rows))
+			count, err := read(ctx, s, p)
+			rows = min(rows, count)
 			return err
 		})
 		for _, plan := range plans {
@@ -157,6 +164,14 @@ func (c *crowded) testScans(t *testing.T) {
 			_, err := s.FeedPages(ctx, []string{"light1"}, page, inbox.Filter{})
 			return err
 		}))
+		for _, l := range listings() {
+			for _, users := range [][]string{{"light1"}, {"light1", "light2"}} {
+				maps.Copy(plans, c.plans(t, func(ctx context.Context, s *storage.Store) error {
+					_, err := l.pages(ctx, s, users, page)
+					return err
+				}))
+			}
+		}
 	}
 	for _, call := range calls() {
 		maps.Copy(plans, c.plans(t, call))
@@ -164,6 +179,9 @@ func (c *crowded) testScans(t *testing.T) {
 	statements := parseSource(t).statements()
 	plans["ClaimsByKey"] = explain(t, c.conn, sent{
 		"ClaimsByKey", statements["claimsByKeySQL"], []any{[]string{"light1"}, "key", []byte{}},
+	})
+	plans["ActivityByClaim"] = explain(t, c.conn, sent{
+		"ActivityByClaim", statements["activityByClaimSQL"], []any{"light1", "key", []byte{}},
 	})
 	for _, name := range []string{"Listen", "Notify", "SchemaVersion"} {
 		plans[name] = plan{} // of no table of Belfry's
@@ -207,12 +225,15 @@ func (c *crowded) testStatistics(t *testing.T) {
 	for _, call := range hotCalls() {
 		hot = append(hot, c.sent(t, call)...)
 	}
+	tables := []string{"notifications", "activities", "items", "item_tags"}
 	for _, users := range []int{10, 100, 300, 1000, 2000, 3000, 5000, 10_000, 100_000, 1_000_000} {
-		exec(t, c.conn, fmt.Sprintf(`ALTER TABLE notifications ALTER user_id SET (n_distinct = %d)`, users))
-		exec(t, c.conn, `ANALYZE notifications`)
+		for _, table := range tables {
+			exec(t, c.conn, fmt.Sprintf(`ALTER TABLE %s ALTER user_id SET (n_distinct = %d)`, table, users))
+			exec(t, c.conn, `ANALYZE `+table)
+		}
 		for _, isVacuumed := range []bool{true, false} {
 			exec(t, c.conn, `UPDATE pg_class SET relallvisible = CASE WHEN $1 THEN relpages ELSE 0 END
-				WHERE relname = 'notifications'`, isVacuumed)
+				WHERE relname = ANY ($2)`, isVacuumed, tables)
 			for _, s := range hot {
 				for n := range explain(t, c.conn, s).nodes() {
 					if strings.HasPrefix(n.NodeType, "Bitmap") || n.NodeType == "Seq Scan" || n.NodeType == "Sort" {

@@ -46,6 +46,14 @@ func TestInstants(t *testing.T) {
 			checkNow(t, "read at", all.ReadAt)
 			account := putAccount(t, store, inbox.AccountInput{UserID: "u", DisplayName: "U", CreatedAt: &summer})
 			checkInstant(t, "account", account.CreatedAt, summer)
+			in, kept := keyed("key", "verb"), tagged("item", "a")
+			in.OccurredAt, in.ExpiresAt, kept.CreatedAt = &summer, new(summer.Add(time.Hour)), &summer
+			for range 2 { // the second time by the claim, and as a replacement
+				activity := record(t, store, in, 0)
+				checkInstant(t, "activity", activity.CreatedAt, summer)
+				checkInstant(t, "its expiry", *activity.ExpiresAt, summer.Add(time.Hour))
+				checkInstant(t, "item", put(t, store, kept).CreatedAt, summer)
+			}
 			settings, err := store.UpdateSettings(t.Context(), "u", inbox.SettingsChange{})
 			if err != nil {
 				t.Fatal(err)
