@@ -1,7 +1,6 @@
 package storage
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -180,35 +179,56 @@ func sorted(records []entry[inbox.Record]) *importBatch {
 	return b
 }
 
-// sort is stable, so that of two records with one key the earlier one is written.
+// sort puts each kind into order. Of two records with one key the earlier one is to be written: it comes first.
 func (b *importBatch) sort() {
 	byOwner(b.accounts)
 	byOwner(b.settings)
 	byOwner(b.seen)
-	slices.SortStableFunc(b.notifications, func(x, y entry[*inbox.NotificationRecord]) int {
-		return cmp.Or(strings.Compare(x.record.UserID, y.record.UserID), x.record.Position.Compare(y.record.Position))
+	slices.SortFunc(b.notifications, func(x, y entry[*inbox.NotificationRecord]) int {
+		return byPosition(x.record.UserID, y.record.UserID, &x.record.Position, &y.record.Position, x.index-y.index)
 	})
-	slices.SortStableFunc(b.activities, func(x, y entry[*inbox.ActivityRecord]) int {
-		return cmp.Or(strings.Compare(x.record.UserID, y.record.UserID), x.record.Position.Compare(y.record.Position))
+	slices.SortFunc(b.activities, func(x, y entry[*inbox.ActivityRecord]) int {
+		return byPosition(x.record.UserID, y.record.UserID, &x.record.Position, &y.record.Position, x.index-y.index)
 	})
-	slices.SortStableFunc(b.items, func(x, y entry[*inbox.ItemRecord]) int {
-		return cmp.Or(strings.Compare(x.record.UserID, y.record.UserID), strings.Compare(x.record.ItemID, y.record.ItemID))
+	slices.SortFunc(b.items, func(x, y entry[*inbox.ItemRecord]) int {
+		return byText(x.record.UserID, y.record.UserID, x.record.ItemID, y.record.ItemID, x.index-y.index)
 	})
-	slices.SortStableFunc(b.claims, func(x, y importedClaim) int {
-		return cmp.Or(strings.Compare(x.userID, y.userID), strings.Compare(x.claim.Key, y.claim.Key))
+	slices.SortFunc(b.claims, func(x, y importedClaim) int {
+		return byText(x.userID, y.userID, x.claim.Key, y.claim.Key, x.index-y.index)
 	})
 	// A token is unique among all users.
-	slices.SortStableFunc(b.devices, func(x, y entry[*inbox.DeviceRecord]) int {
-		return strings.Compare(x.record.Token, y.record.Token)
+	slices.SortFunc(b.devices, func(x, y entry[*inbox.DeviceRecord]) int {
+		return byText(x.record.Token, y.record.Token, "", "", x.index-y.index)
 	})
-	slices.SortStableFunc(b.deliveries, func(x, y entry[*inbox.DeliveryRecord]) int {
-		return cmp.Or(strings.Compare(x.record.UserID, y.record.UserID), x.record.Notification.Compare(y.record.Notification),
-			strings.Compare(string(x.record.DeviceID[:]), string(y.record.DeviceID[:])))
+	slices.SortFunc(b.deliveries, func(x, y entry[*inbox.DeliveryRecord]) int {
+		return byPosition(x.record.UserID, y.record.UserID, &x.record.Notification, &y.record.Notification, x.index-y.index)
 	})
 }
 
 func byOwner[T inbox.Record](list []entry[T]) {
-	slices.SortStableFunc(list, func(x, y entry[T]) int { return strings.Compare(x.record.Owner(), y.record.Owner()) })
+	slices.SortFunc(list, func(x, y entry[T]) int { return byText(x.record.Owner(), y.record.Owner(), "", "", x.index-y.index) })
+}
+
+// byPosition and byText order by user, then by what comes next, then by place in the batch. They are called ten
+// times for each record, and so compare no more than they must.
+func byPosition(user, other string, at, otherAt *inbox.Cursor, index int) int {
+	if n := strings.Compare(user, other); n != 0 {
+		return n
+	}
+	if n := at.Compare(*otherAt); n != 0 {
+		return n
+	}
+	return index
+}
+
+func byText(user, other, key, otherKey string, index int) int {
+	if n := strings.Compare(user, other); n != 0 {
+		return n
+	}
+	if n := strings.Compare(key, otherKey); n != 0 {
+		return n
+	}
+	return index
 }
 
 // refuse notes that a record is not written.
