@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // AccountRecord is an account of an export or of an existing system.
@@ -84,8 +85,15 @@ func (r *DeviceRecord) Input() DeviceInput {
 	}
 }
 
-// maxCode is the longest code or detail of a provider that an import takes, in bytes.
-const maxCode = 4 << 10
+// maxForeign is the longest text of a provider that an import takes, in bytes.
+const maxForeign = 64 << 10
+
+// foreign wants a text of a provider's making, of which no more is known than that Postgres can hold it.
+func (c *checker) foreign(s *string, field string) {
+	if s != nil && (len(*s) > maxForeign || !utf8.ValidString(*s) || strings.Contains(*s, "\x00")) {
+		c.invalid("must be UTF-8 without NUL, of at most "+strconv.Itoa(maxForeign)+" bytes", field)
+	}
+}
 
 // Check implements Record.
 func (r *DeviceRecord) Check(now time.Time) []*UserError {
@@ -101,7 +109,7 @@ func (r *DeviceRecord) Check(now time.Time) []*UserError {
 	if (r.DisabledAt == nil) != (r.DisabledReason == nil) {
 		c.invalid("disabledAt and disabledReason go together", "disabledReason")
 	}
-	c.text(r.DisabledReason, maxCode, "disabledReason")
+	c.foreign(r.DisabledReason, "disabledReason")
 	return c.errors
 }
 
@@ -147,9 +155,9 @@ func (r *DeliveryRecord) Check(now time.Time) []*UserError {
 		c.invalid(required, "id")
 	}
 	r.checkStatus(&c)
-	c.text(r.Error, maxCode, "error")
-	c.text(r.Detail, maxCode, "detail")
-	c.text(r.Ticket, maxCode, "ticket")
+	c.foreign(r.Error, "error")
+	c.foreign(r.Detail, "detail")
+	c.foreign(r.Ticket, "ticket")
 	c.instant(&r.CreatedAt, now, "createdAt")
 	c.instant(r.SentAt, now, "sentAt")
 	c.instant(r.SettledAt, now, "settledAt")

@@ -234,3 +234,19 @@ func TestExportIsInterrupted(t *testing.T) {
 		t.Errorf("got error %v, and the file is absent: %v", err, isAbsent(path))
 	}
 }
+
+// The lines that the documentation shows are good.
+func TestImportOfTheDocumentation(t *testing.T) {
+	t.Parallel()
+	databaseURL := storagetest.URL(t)
+	_, rest, _ := strings.Cut(readFile(t, "../../doc/import.md"), "```json\n")
+	lines, _, ok := strings.Cut(rest, "```")
+	if !ok {
+		t.Fatal("doc/import.md shows no lines")
+	}
+	file, n := writeLines(t, lines), strings.Count(lines, "\n")
+	complete(t, nil, "import", file, "--database-url", databaseURL).
+		check(t, 0, fmt.Sprintf("imported %d (%d new, 0 already there, 0 bad)", n, n))
+	complete(t, nil, "import", file, "--database-url", databaseURL).
+		check(t, 0, fmt.Sprintf("imported %d (0 new, %d already there, 0 bad)", n, n))
+}
