@@ -79,39 +79,12 @@ func (b *importBatch) mergeItems(ctx context.Context, tx pgx.Tx) error {
 	if err := b.lockItems(ctx, tx); err != nil {
 		return err
 	}
-	type item = entry[*inbox.ItemRecord]
-	rows, err := tx.Query(ctx, importItemsSQL,
-		column(b.items, func(i item) string { return i.record.UserID }),
-		column(b.items, func(i item) pgtype.UUID { return id(inbox.ItemUUID(i.record.ItemID)) }),
-		column(b.items, func(i item) string { return i.record.ItemID }),
-		column(b.items, func(i item) string { return i.record.Title }),
-		column(b.items, func(i item) *string { return i.record.URL }),
-		column(b.items, func(i item) *string { return jsonText(i.record.Data) }),
-		column(b.items, func(i item) string { return tagsAsJSON(i.record) }),
-		column(b.items, func(i item) pgtype.Timestamptz { return timestamp(i.record.CreatedAt) }))
-	if err != nil {
-		return err
-	}
-	type key struct {
-		userID string
-		id     [16]byte
-	}
-	written, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (k key, err error) {
-		return k, row.Scan(&k.userID, &k.id)
-	})
+	written, err := insertItems(ctx, tx, b.items)
 	if err != nil {
 		return err
 	}
 	b.out.New += len(written)
-	isNew := setOf(written)
-	var fresh []item
-	for _, i := range b.items {
-		if k := (key{i.record.UserID, inbox.ItemUUID(i.record.ItemID)}); isNew[k] {
-			delete(isNew, k) // the first with this key was written
-			fresh = append(fresh, i)
-		}
-	}
-	tags := itemTags(fresh)
+	tags := itemTags(written)
 	if len(tags) == 0 {
 		return nil
 	}
@@ -121,6 +94,39 @@ func (b *importBatch) mergeItems(ctx context.Context, tx pgx.Tx) error {
 		column(tags, func(t itemTag) pgtype.Timestamptz { return at(t.at) }),
 		column(tags, func(t itemTag) pgtype.UUID { return id(t.at.ID) }))
 	return err
+}
+
+// insertItems writes the items that are not there, without their tags, and returns them.
+func insertItems(ctx context.Context, tx pgx.Tx, items []entry[*inbox.ItemRecord]) (written []entry[*inbox.ItemRecord], err error) {
+	type item = entry[*inbox.ItemRecord]
+	rows, err := tx.Query(ctx, importItemsSQL,
+		column(items, func(i item) string { return i.record.UserID }),
+		column(items, func(i item) pgtype.UUID { return id(inbox.ItemUUID(i.record.ItemID)) }),
+		column(items, func(i item) string { return i.record.ItemID }),
+		column(items, func(i item) string { return i.record.Title }),
+		column(items, func(i item) *string { return i.record.URL }),
+		column(items, func(i item) *string { return jsonText(i.record.Data) }),
+		column(items, func(i item) string { return tagsAsJSON(i.record) }),
+		column(items, func(i item) pgtype.Timestamptz { return timestamp(i.record.CreatedAt) }))
+	if err != nil {
+		return nil, err
+	}
+	type key struct {
+		userID string
+		id     inbox.UUID
+	}
+	isNew := map[key]bool{}
+	var k key
+	if _, err := pgx.ForEachRow(rows, []any{&k.userID, (*[16]byte)(&k.id)}, func() error { isNew[k] = true; return nil }); err != nil {
+		return nil, err
+	}
+	for _, i := range items {
+		if k := (key{i.record.UserID, inbox.ItemUUID(i.record.ItemID)}); isNew[k] {
+			delete(isNew, k) // the first with this key was written
+			written = append(written, i)
+		}
+	}
+	return written, nil
 }
 
 func tagsAsJSON(r *inbox.ItemRecord) string {
