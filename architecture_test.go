@@ -36,7 +36,8 @@ var mayImport = map[string][]string{
 		"belfry/devdb", "belfry/inbox", "belfry/storage",
 		"github.com/google/uuid", "github.com/jackc/pgx/v5/...",
 	},
-	"devdb": {"belfry/inbox"},
+	"archive": {"belfry/inbox", "golang.org/x/text/unicode/norm"},
+	"devdb":   {"belfry/inbox"},
 	"auth": {
 		"belfry/inbox",
 		"github.com/MicahParks/jwkset", "github.com/MicahParks/keyfunc/v3", "github.com/golang-jwt/jwt/v5",

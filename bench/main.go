@@ -67,6 +67,7 @@ func (b *bench) flags() {
 	flag.IntVar(&b.devices, "devices", 20_000, "devices to push to")
 	flag.IntVar(&b.recipients, "recipients", 600_000, "recipients of the large dispatch; a sixth of them in one round")
 	flag.IntVar(&b.expired, "expired", 5_000_000, "notifications that are too old; a fiftieth of them in one round")
+	flag.IntVar(&b.lines, "lines", 500_000, "lines of the import")
 	flag.IntVar(&b.rounds, "rounds", 3, "rounds of each measurement; 1 is quick, with fewer rows")
 	flag.IntVar(&b.seconds, "seconds", 5, "length of a round under load")
 }
@@ -83,7 +84,7 @@ func (b *bench) measurements() []measurement {
 		{"start", b.starts}, {"mixed", b.mixed},
 		{"memory", b.memory}, {"latency", b.latency}, {"live", b.throughput},
 		{"push", b.pushThroughput}, {"pushrate", b.pushRate}, {"pushcost", b.pushCost}, {"pushmany", b.pushMany},
-		{"sweep", b.sweep},
+		{"sweep", b.sweep}, {"import", b.importRates},
 	}
 }
 
@@ -112,7 +113,7 @@ func (b *bench) measure(ctx context.Context) error {
 
 // bench is what is to be measured, and what came of it.
 type bench struct {
-	sockets, subscribers, devices, recipients, expired, rounds, seconds int
+	sockets, subscribers, devices, recipients, expired, lines, rounds, seconds int
 
 	only string // names of measurements
 	// profile is the file for a profile, profiled what to profile.

@@ -10,7 +10,7 @@ import (
 type content []byte
 
 // newContent begins with a version, which lets a later Belfry change what is hashed.
-func newContent() content { return content{1} }
+func newContent() content { return append(make(content, 0, 512), 1) }
 
 // text adds a text, or that there is none.
 func (c *content) text(s *string) {

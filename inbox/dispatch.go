@@ -43,9 +43,15 @@ type Event struct {
 func (e *Event) Check(now time.Time) []*UserError {
 	var c checker
 	e.checkKey(&c)
+	e.checkRecipients(&c)
+	e.checkContent(&c, now)
+	return c.errors
+}
+
+// checkContent looks at all but the key and the recipients.
+func (e *Event) checkContent(c *checker, now time.Time) {
 	c.line(e.Kind, 1, maxKind, "input", "kind")
 	c.line(e.Category, 1, maxCategory, "input", "category")
-	e.checkRecipients(&c)
 	if e.ActorID != nil {
 		c.userID(*e.ActorID, "input", "actor")
 	}
@@ -54,7 +60,6 @@ func (e *Event) Check(now time.Time) []*UserError {
 	c.url(e.URL, "input", "url")
 	c.json(e.Data, "input", "data")
 	c.instant(e.OccurredAt, now, "input", "occurredAt")
-	return c.errors
 }
 
 func (e *Event) checkKey(c *checker) {

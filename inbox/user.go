@@ -37,7 +37,16 @@ func CheckUserID(id string) []*UserError {
 }
 
 // hasControl reports whether s holds a control character, the NUL that Postgres refuses among them.
-func hasControl(s string) bool { return strings.ContainsFunc(s, unicode.IsControl) }
+func hasControl(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c == '\x7f' {
+			return true
+		} else if c >= utf8.RuneSelf {
+			return strings.ContainsFunc(s[i:], unicode.IsControl)
+		}
+	}
+	return false
+}
 
 // Account is what the host application has told about a user.
 type Account struct {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -53,7 +54,8 @@ type checker struct {
 
 func (c *checker) add(code UserErrorCode, message string, field []string) {
 	if len(c.errors) < maxUserErrors {
-		c.errors = append(c.errors, &UserError{Code: code, Message: message, Field: field})
+		// The clone lets the paths that nobody needs, which are most, stay off the heap.
+		c.errors = append(c.errors, &UserError{Code: code, Message: message, Field: slices.Clone(field)})
 	}
 }
 

@@ -56,10 +56,9 @@ func (s *Store) RegisterDevice(ctx context.Context, userID string, in inbox.Devi
 		return nil, false, fault("register device", err)
 	}
 	token := in.CanonicalToken()
-	hash := sha256.Sum256([]byte(string(in.Provider) + "\n" + token))
 	batch := &pgx.Batch{} // and so a transaction
 	batch.Queue(lockDevicesSQL, userID)
-	batch.Queue(registerDeviceSQL, userID, id(deviceID), in.Provider, token, hash[:],
+	batch.Queue(registerDeviceSQL, userID, id(deviceID), in.Provider, token, tokenHash(in),
 		in.Platform, in.InstallationID, in.Name, MaxDevices)
 	devices, err := scanRegister(s.pool.SendBatch(ctx, batch))
 	if err != nil || len(devices) == 0 {
@@ -129,4 +128,10 @@ func scanDevices(rows pgx.Rows) ([]*inbox.Device, error) {
 		}
 		return d, err
 	})
+}
+
+// tokenHash returns what a device is unique by, of the provider and the canonical token.
+func tokenHash(in inbox.DeviceInput) []byte {
+	hash := sha256.Sum256([]byte(string(in.Provider) + "\n" + in.CanonicalToken()))
+	return hash[:]
 }

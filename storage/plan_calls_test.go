@@ -2,6 +2,7 @@ package storage_test
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"belfry/inbox"
@@ -50,7 +51,9 @@ func hotCalls() []func(context.Context, *storage.Store) error {
 func calls() []func(context.Context, *storage.Store) error {
 	users := []string{"light1", "light2"}
 	at := []inbox.Cursor{*unreadCrowd.position(1), *unreadCrowd.position(3)}
-	return append(append(append(pushCalls(), listCalls()...), sweepAll, eraseStepwise), []func(context.Context, *storage.Store) error{
+	return append(slices.Concat(pushCalls(), listCalls(), importCalls(), []func(context.Context, *storage.Store) error{
+		sweepAll, eraseStepwise,
+	}), []func(context.Context, *storage.Store) error{
 		func(ctx context.Context, s *storage.Store) error {
 			_, err := s.FeedPages(ctx, users, inbox.Page{Size: 20, After: &at[1], Both: true}, inbox.Filter{})
 			return err

@@ -21,7 +21,7 @@ func environmentOf(vars map[string]string) (env environment, stdout, stderr *byt
 		value, ok := vars[name]
 		return value, ok
 	}
-	return environment{lookup, stdout, stderr}, stdout, stderr
+	return environment{lookup, strings.NewReader(""), stdout, stderr}, stdout, stderr
 }
 
 // settled is what a command with three flags is told.

@@ -22,6 +22,7 @@ const (
 // environment is what a command may use of the process around it.
 type environment struct {
 	lookup         func(string) (string, bool)
+	stdin          io.Reader
 	stdout, stderr io.Writer
 }
 
@@ -39,6 +40,8 @@ func commands() []command {
 		{"token", "print a JWT for a user", runToken},
 		{"push", "ls: what became of a user's pushes; show: all about one", runPushLedger},
 		{"prune", "remove what is old, once; --dry-run: show what would go", runPrune},
+		{"export", "write everything of a user as JSON lines", runExport},
+		{"import", "read JSON lines: an export, or an existing system's history", runImport},
 		{"expo-sim", "simulate Expo's push API, for trying pushes without it", runExpoSim},
 	}
 }
@@ -51,7 +54,7 @@ func main() {
 	if err := tuneRuntime(os.LookupEnv); err != nil {
 		_, _ = fmt.Fprintf(os.Stderr, "belfry: memory limit: %v\n", err)
 	}
-	os.Exit(run(ctx, environment{os.LookupEnv, os.Stdout, os.Stderr}, os.Args[1:]))
+	os.Exit(run(ctx, environment{os.LookupEnv, os.Stdin, os.Stdout, os.Stderr}, os.Args[1:]))
 }
 
 func run(ctx context.Context, env environment, args []string) int {
