@@ -141,7 +141,7 @@ func TestExportRoundTrip(t *testing.T) {
 
 	file := filepath.Join(t.TempDir(), "ada.jsonl")
 	exported := complete(t, nil, "export", "--user", "ada", "--out", file, "--database-url", databaseURL)
-	exported.check(t, 0, "exported ")
+	exported.check(t, 0, "lines exported: ")
 	text := readFile(t, file)
 	if info, err := os.Stat(file); err != nil || info.Mode() != 0o600 {
 		t.Errorf("mode %v, error %v", info.Mode(), err)

@@ -48,7 +48,7 @@ func runExport(ctx context.Context, env environment, args []string) error {
 	case lines == 0:
 		_, _ = fmt.Fprintln(env.stderr, "belfry export: nothing is stored of this user")
 	default:
-		_, _ = fmt.Fprintf(env.stderr, "exported %s lines\n", grouped(lines))
+		_, _ = fmt.Fprintf(env.stderr, "lines exported: %s\n", grouped(lines))
 	}
 	return nil
 }

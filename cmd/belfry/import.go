@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,9 +17,6 @@ import (
 
 // maxImportWriters is more than a machine of today can keep busy.
 const maxImportWriters = 32
-
-// errBadLines is that some lines were not imported.
-var errBadLines = errors.New("lines were bad; all others are imported")
 
 // runImport reads JSON lines into a database.
 func runImport(ctx context.Context, env environment, args []string) error {
@@ -62,7 +58,7 @@ func importLines(ctx context.Context, store *storage.Store, in io.Reader, writer
 	sum, err := archive.Import(ctx, in, cfg)
 	report.end(sum)
 	if err == nil && sum.Bad > 0 {
-		err = fmt.Errorf("%s %w", grouped(sum.Bad), errBadLines)
+		err = fmt.Errorf("bad lines: %s; all others are imported", grouped(sum.Bad))
 	}
 	return err
 }
