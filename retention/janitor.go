@@ -107,7 +107,7 @@ func (j *Janitor) changed(userIDs []string) {
 }
 
 // minPause is the shortest pause between two batches.
-const minPause = 5 * time.Millisecond
+const minPause = 4 * time.Millisecond
 
 // pause leaves the database to others for three times as long as a batch has taken, so that one of its
 // processes is busy with this for a quarter of the time at most, however slow it is.
