@@ -71,14 +71,14 @@ func (j *Janitor) Run(ctx context.Context) {
 				}
 			}
 			if err != nil && ctx.Err() == nil {
-				j.cfg.Logger.Warn("sweep cut off", "error", err.Error())
+				j.cfg.Logger.Warn("sweep not finished", "error", err.Error())
 			}
 		})
 	})
 	group.Go(func() {
 		every(ctx, j.cfg.ErasureIdle, func() {
 			if err := j.finishErasures(ctx); err != nil && ctx.Err() == nil {
-				j.cfg.Logger.Warn("erasure not finished yet", "error", err.Error())
+				j.cfg.Logger.Warn("erasures not finished", "error", err.Error())
 			}
 		})
 	})
