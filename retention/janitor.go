@@ -71,14 +71,14 @@ func (j *Janitor) Run(ctx context.Context) {
 				}
 			}
 			if err != nil && ctx.Err() == nil {
-				j.cfg.Logger.Warn("sweep cut off", "error", err.Error())
+				j.cfg.Logger.Warn("sweep not finished", "error", err.Error())
 			}
 		})
 	})
 	group.Go(func() {
 		every(ctx, j.cfg.ErasureIdle, func() {
 			if err := j.finishErasures(ctx); err != nil && ctx.Err() == nil {
-				j.cfg.Logger.Warn("erasure not finished yet", "error", err.Error())
+				j.cfg.Logger.Warn("erasures not finished", "error", err.Error())
 			}
 		})
 	})
@@ -107,7 +107,7 @@ func (j *Janitor) changed(userIDs []string) {
 }
 
 // minPause is the shortest pause between two batches.
-const minPause = 5 * time.Millisecond
+const minPause = 4 * time.Millisecond
 
 // pause leaves the database to others for three times as long as a batch has taken, so that one of its
 // processes is busy with this for a quarter of the time at most, however slow it is.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
+
+	"belfry/inbox"
 )
 
 // What is old is the oldest end of an index, and a batch is a piece of that: from the oldest to the last of
@@ -23,14 +25,6 @@ WITH piece AS MATERIALIZED (
 	oldClaimsHere = ` FROM claims
 WHERE created_at >= (SELECT first FROM piece) AND created_at <= (SELECT last FROM piece)`
 
-	oldActivities = `
-WITH piece AS MATERIALIZED (
-  SELECT min(expires_at) AS first, max(expires_at) AS last FROM (
-    SELECT expires_at FROM activities WHERE expires_at < $1::timestamptz AND expires_at > $2::timestamptz
-    ORDER BY expires_at LIMIT 500) o`
-	oldActivitiesHere = ` FROM activities
-WHERE expires_at >= (SELECT first FROM piece) AND expires_at <= (SELECT last FROM piece)`
-
 	oldPushes = `
 WITH piece AS MATERIALIZED (
   SELECT min(created_at) AS first, max(created_at) AS last FROM (
@@ -41,39 +35,66 @@ WITH piece AS MATERIALIZED (
 WHERE created_at >= (SELECT first FROM piece) AND created_at <= (SELECT last FROM piece) AND settled_at IS NOT NULL`
 
 	countOld = `
-)
-SELECT count(*), (SELECT last FROM piece)`
+), gone AS (
+SELECT`
 	deleteOld = `
 ), gone AS (
 DELETE`
-	countGone = ` RETURNING 1)
-SELECT count(*), (SELECT last FROM piece) FROM gone`
+	returning = `
+RETURNING 1`
+	lastOld = `
+)
+SELECT (SELECT count(*) FROM gone), last FROM piece WHERE last IS NOT NULL`
 )
 
 const (
-	purgeClaimsSQL = `-- name: PurgeClaims` + oldClaims + deleteOld + oldClaimsHere + countGone
-	countClaimsSQL = `-- name: CountClaims` + oldClaims + countOld + oldClaimsHere
+	purgeClaimsSQL = `-- name: PurgeClaims` + oldClaims + deleteOld + oldClaimsHere + returning + lastOld
+	countClaimsSQL = `-- name: CountClaims` + oldClaims + countOld + oldClaimsHere + lastOld
 
-	purgeActivitiesSQL = `-- name: PurgeActivities` + oldActivities + deleteOld + oldActivitiesHere + countGone
-	countActivitiesSQL = `-- name: CountActivities` + oldActivities + countOld + oldActivitiesHere
+	purgePushesSQL = `-- name: PurgePushes` + oldPushes + deleteOld + oldPushesHere + returning + lastOld
+	countPushesSQL = `-- name: CountPushes` + oldPushes + countOld + oldPushesHere + lastOld
+)
 
-	purgePushesSQL = `-- name: PurgePushes` + oldPushes + deleteOld + oldPushesHere + countGone
-	countPushesSQL = `-- name: CountPushes` + oldPushes + countOld + oldPushesHere
+// Times of Belfry's own are nearly distinct. When activities expire, their authors say, and all may do so at one
+// midnight: here a batch ends between two rows and not between two times.
+const (
+	oldActivities = `
+WITH last AS MATERIALIZED (
+  SELECT expires_at, user_id, created_at, id FROM (
+    SELECT expires_at, user_id, created_at, id FROM activities
+    WHERE expires_at < $1::timestamptz
+      AND (expires_at, user_id, created_at, id) > ($2::timestamptz, $3::text, $4::timestamptz, $5::uuid)
+    ORDER BY expires_at, user_id, created_at, id LIMIT 500) o
+  ORDER BY expires_at DESC, user_id DESC, created_at DESC, id DESC LIMIT 1`
+	oldActivitiesHere = ` FROM activities
+WHERE expires_at >= $2 AND expires_at <= (SELECT expires_at FROM last)
+  AND (expires_at, user_id, created_at, id) > ($2, $3, $4, $5)
+  AND (expires_at, user_id, created_at, id) <= ((SELECT expires_at FROM last), (SELECT user_id FROM last),
+    (SELECT created_at FROM last), (SELECT id FROM last))`
+	lastActivity = `
+)
+SELECT (SELECT count(*) FROM gone), expires_at, user_id, created_at, id FROM last`
+)
+
+const (
+	purgeActivitiesSQL = `-- name: PurgeActivities` + oldActivities + deleteOld + oldActivitiesHere + returning + lastActivity
+	countActivitiesSQL = `-- name: CountActivities` + oldActivities + countOld + oldActivitiesHere + lastActivity
 )
 
 // Claims are those made before a time.
 func (w *Sweep) Claims(before time.Time) Purge {
-	return &agePurge{w.conn, "purge claims", purgeClaimsSQL, countClaimsSQL, before, never}
+	return &agePurge{w.conn, "purge claims", purgeClaimsSQL, countClaimsSQL, before, []any{never}}
 }
 
 // Activities are those that expired before a time.
 func (w *Sweep) Activities(before time.Time) Purge {
-	return &agePurge{w.conn, "purge activities", purgeActivitiesSQL, countActivitiesSQL, before, never}
+	lowest := []any{never, "", never, id(inbox.MinUUID)}
+	return &agePurge{w.conn, "purge activities", purgeActivitiesSQL, countActivitiesSQL, before, lowest}
 }
 
 // Pushes are the lines of the ledger that are settled and were planned before a time.
 func (w *Sweep) Pushes(before time.Time) Purge {
-	return &agePurge{w.conn, "purge pushes", purgePushesSQL, countPushesSQL, before, never}
+	return &agePurge{w.conn, "purge pushes", purgePushesSQL, countPushesSQL, before, []any{never}}
 }
 
 // never lies before every time.
@@ -85,7 +106,7 @@ type agePurge struct {
 	op                  string
 	removeSQL, countSQL string
 	before              time.Time
-	last                pgtype.Timestamptz // where the batch before ended
+	last                []any // the key at which the batch before ended
 }
 
 // Next implements Purge.
@@ -95,11 +116,15 @@ func (p *agePurge) Next(ctx context.Context, remove bool) (Purged, error) {
 		sql = p.removeSQL
 	}
 	var b Purged
-	var last pgtype.Timestamptz
-	if err := p.conn.QueryRow(ctx, sql, p.before, p.last).Scan(&b.Rows, &last); err != nil {
-		return Purged{}, fault(p.op, err)
+	last := make([]any, len(p.last))
+	targets := []any{&b.Rows}
+	for i := range last {
+		targets = append(targets, &last[i])
 	}
-	b.IsLast = !last.Valid
+	err := p.conn.QueryRow(ctx, sql, append([]any{p.before}, p.last...)...).Scan(targets...)
+	if isNoRows(err) {
+		return Purged{IsLast: true}, nil
+	}
 	p.last = last
-	return b, nil
+	return b, fault(p.op, err)
 }

@@ -18,10 +18,11 @@ type Sweep struct {
 }
 
 // A sweep need not survive a crash of the database, after which the next one removes the same rows: its
-// commits wait for no disk, and so nobody waits for a disk behind them.
+// commits wait for no disk, and so nobody waits for a disk behind them. A machine that has vanished without a
+// word must not keep the lock: no pause in a sweep is as long as five minutes.
 const beginSweepSQL = `-- name: BeginSweep
 SELECT pg_try_advisory_lock(hashtext('belfry'), hashtext('sweep')), clock_timestamp(),
-  set_config('synchronous_commit', 'off', false),
+  set_config('synchronous_commit', 'off', false), set_config('idle_session_timeout', '5min', false),
   EXISTS (SELECT FROM sweeps WHERE name = 'retention' AND began_at > clock_timestamp() - $1::interval)`
 
 // BeginSweep begins a sweep, or returns false where another process is at it, or where one that has come
@@ -38,7 +39,7 @@ func (s *Store) BeginSweep(ctx context.Context, interval time.Duration) (*Sweep,
 	}
 	w := &Sweep{conn: conn}
 	var isLocked, isRecent bool
-	err = conn.QueryRow(ctx, beginSweepSQL, interval).Scan(&isLocked, &w.Now, nil, &isRecent)
+	err = conn.QueryRow(ctx, beginSweepSQL, interval).Scan(&isLocked, &w.Now, nil, nil, &isRecent)
 	if err != nil || !isLocked || isRecent {
 		w.Close(ctx)
 		return nil, false, fault("begin sweep", err)

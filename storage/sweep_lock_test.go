@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"belfry/inbox"
 	"belfry/storage"
 	"belfry/storage/storagetest"
@@ -79,4 +81,32 @@ func TestSweepBehindAPooler(t *testing.T) {
 		t.Fatalf("with the database's own address: got %v, %v, want true", ok, err)
 	}
 	w.Close(t.Context())
+}
+
+// What is marked unread between the look and the removal is not read any more, and stays.
+func TestSweepLeavesWhatWasMarked(t *testing.T) {
+	t.Parallel()
+	databaseURL := storagetest.URL(t)
+	store, conn, watcher := open(t, databaseURL), connect(t, databaseURL), connect(t, databaseURL)
+	insert(t, conn, read(row("a", 1, moment)), read(row("a", 2, moment)))
+	w := beginSweep(t, store)
+	p := w.ReadNotifications(time.Time{}, moment.Add(time.Second))[0]
+	exec(t, conn, `BEGIN`)
+	exec(t, conn, `UPDATE notifications SET read_at = NULL WHERE title = '1'`)
+	got := make(chan storage.Purged, 1)
+	go func() {
+		b, err := p.Next(t.Context(), true)
+		if err != nil {
+			t.Error(err)
+		}
+		got <- b
+	}()
+	waitForBlocked(t, watcher, 1)
+	exec(t, conn, `COMMIT`)
+	if b := <-got; b.Rows != 1 {
+		t.Errorf("got %d gone, want 1", b.Rows)
+	}
+	if diff := cmp.Diff([]string{"1"}, titles(feed(t, store, "a"))); diff != "" {
+		t.Errorf("left (-want +got):\n%s", diff)
+	}
 }

@@ -115,6 +115,24 @@ func TestSweepCutoffs(t *testing.T) {
 	}
 }
 
+// However many expire at one instant, a batch is no larger.
+func TestSweepOfOneInstant(t *testing.T) {
+	t.Parallel()
+	databaseURL := storagetest.URL(t)
+	store, conn := open(t, databaseURL), connect(t, databaseURL)
+	exec(t, conn, `INSERT INTO activities (user_id, created_at, id, verb, expires_at)
+		SELECT 'u' || i % 7, now(), gen_random_uuid(), 'did', $1 FROM generate_series(1, 2345) i`, moment)
+	w := beginSweep(t, store)
+	for _, remove := range []bool{false, true} {
+		if got := purge(t, w.Activities(moment.Add(time.Microsecond)), remove).Rows; got != 2345 {
+			t.Errorf("removed %v: got %d, want 2345", remove, got)
+		}
+	}
+	if got := value[int](t, conn, `SELECT count(*) FROM activities`); got != 0 {
+		t.Errorf("got %d left, want none", got)
+	}
+}
+
 // An activity without an end never goes.
 func TestSweepKeepsActivities(t *testing.T) {
 	t.Parallel()
@@ -261,33 +279,5 @@ func TestSweepSkipsUsers(t *testing.T) {
 	purge(t, w.Notifications(moment), true)
 	if got, want := len(recorder.names()), 12; got != want {
 		t.Errorf("got %d statements for 2,500 users, want %d", got, want)
-	}
-}
-
-// What is marked unread between the look and the removal is not read any more, and stays.
-func TestSweepLeavesWhatWasMarked(t *testing.T) {
-	t.Parallel()
-	databaseURL := storagetest.URL(t)
-	store, conn, watcher := open(t, databaseURL), connect(t, databaseURL), connect(t, databaseURL)
-	insert(t, conn, read(row("a", 1, moment)), read(row("a", 2, moment)))
-	w := beginSweep(t, store)
-	p := w.ReadNotifications(time.Time{}, moment.Add(time.Second))[0]
-	exec(t, conn, `BEGIN`)
-	exec(t, conn, `UPDATE notifications SET read_at = NULL WHERE title = '1'`)
-	got := make(chan storage.Purged, 1)
-	go func() {
-		b, err := p.Next(t.Context(), true)
-		if err != nil {
-			t.Error(err)
-		}
-		got <- b
-	}()
-	waitForBlocked(t, watcher, 1)
-	exec(t, conn, `COMMIT`)
-	if b := <-got; b.Rows != 1 {
-		t.Errorf("got %d gone, want 1", b.Rows)
-	}
-	if diff := cmp.Diff([]string{"1"}, titles(feed(t, store, "a"))); diff != "" {
-		t.Errorf("left (-want +got):\n%s", diff)
 	}
 }

@@ -2,7 +2,8 @@
 
 -- +goose Up
 CREATE INDEX claims_age ON claims (created_at);
-CREATE INDEX activities_expiry ON activities (expires_at) WHERE expires_at IS NOT NULL;
+-- The whole key, since many may expire at the same midnight.
+CREATE INDEX activities_expiry ON activities (expires_at, user_id, created_at, id) WHERE expires_at IS NOT NULL;
 CREATE INDEX push_queue_user ON push_queue (user_id);
 
 -- When the last sweep began that came to its end, by what was swept.
