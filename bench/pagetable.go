@@ -42,7 +42,7 @@ func (b *bench) reportPage(all []*contestant, rates []float64) {
 		p50 := c.middle(func(l load) float64 { return l.percentile(50) })
 		p99 := c.middle(func(l load) float64 { return l.percentile(99) })
 		b.report(fmt.Sprintf("the page by %s, %d connections", c.name, connections),
-			fmt.Sprintf("%.0f/s, p50 %.1f ms, p99 %.1f ms", c.middle(load.rate), p50, p99), "")
+			fmt.Sprintf("%.0f/s, p50 %.1f ms, p99 %.1f ms, CPU %.3f ms", c.middle(load.rate), p50, p99, c.middle(load.cpuEach)), "")
 	}
 }
 

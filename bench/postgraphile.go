@@ -28,37 +28,65 @@ const peerPageQuery = `query Page($user: String!, $first: Int) {
   }
 }`
 
-// installPeer installs PostGraphile where it is not; the error is errNoPeer where that can't be done, which
-// in CI is a failure.
-func installPeer(ctx context.Context) error {
-	err := func() error {
-		if _, err := os.Stat(nodeProgram()); err == nil {
-			return nil
-		}
+// installPeer installs PostGraphile where it is not, or not as the lock says, and returns its Node; the error
+// is errNoPeer where that can't be done, which in CI is a failure.
+func installPeer(ctx context.Context) (node string, err error) {
+	if !isInstalled() {
 		cmd := exec.CommandContext(ctx, "npm", "ci", "--no-audit", "--no-fund", "--loglevel=error")
 		cmd.Dir = peerDir
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("%w: %s", err, out)
+		if out, failed := cmd.CombinedOutput(); failed != nil {
+			err = fmt.Errorf("%w: %s", failed, out)
 		}
-		_, _, err := peerVersions(ctx)
-		return err
-	}()
+	}
+	if err == nil {
+		node, _, err = peerNode(ctx)
+	}
 	switch {
 	case err == nil:
-		return nil
+		return node, nil
 	case os.Getenv("CI") != "" || ctx.Err() != nil:
-		return fmt.Errorf("install PostGraphile: %w", err)
+		return "", fmt.Errorf("install PostGraphile: %w", err)
 	}
 	fmt.Fprintln(os.Stderr, "bench: PostGraphile can't be installed:", err)
-	return fmt.Errorf("no PostGraphile: %w", errNoPeer)
+	return "", fmt.Errorf("no PostGraphile: %w", errNoPeer)
 }
 
-func nodeProgram() string { return filepath.Join(peerDir, "node_modules", ".bin", "node") }
+// isInstalled reports whether npm has installed what the lock holds: it leaves a lock of its own behind.
+func isInstalled() bool {
+	lock, err := os.Stat(filepath.Join(peerDir, "package-lock.json"))
+	if err != nil {
+		return false
+	}
+	installed, err := os.Stat(filepath.Join(peerDir, "node_modules", ".package-lock.json"))
+	return err == nil && !installed.ModTime().Before(lock.ModTime())
+}
+
+// minNode is the oldest major version of Node that PostGraphile runs on.
+const minNode = 22
+
+// peerNode returns the project's own Node, or the machine's where npm was not let install one, and its version.
+func peerNode(ctx context.Context) (path, version string, err error) {
+	own, err := filepath.Abs(filepath.Join(peerDir, "node_modules", ".bin", "node"))
+	if err != nil {
+		return "", "", err
+	}
+	for _, path := range []string{own, "node"} {
+		out, err := exec.CommandContext(ctx, path, "--version").Output()
+		if err != nil {
+			continue
+		}
+		version := strings.TrimSpace(strings.TrimPrefix(string(out), "v"))
+		major, _, _ := strings.Cut(version, ".")
+		if n, err := strconv.Atoi(major); err == nil && n >= minNode {
+			return path, version, nil
+		}
+	}
+	return "", "", fmt.Errorf("no Node of version %d or later", minNode)
+}
 
 // peerVersions returns the versions of Node and PostGraphile.
 func peerVersions(ctx context.Context) (node, version string, err error) {
-	out, err := exec.CommandContext(ctx, nodeProgram(), "--version").Output()
-	if err != nil {
+	if _, node, err = peerNode(ctx); err != nil {
 		return "", "", err
 	}
 	manifest, err := os.ReadFile(filepath.Join(peerDir, "node_modules", "postgraphile", "package.json"))
@@ -67,22 +95,19 @@ func peerVersions(ctx context.Context) (node, version string, err error) {
 	}
 	var m struct{ Version string }
 	err = json.Unmarshal(manifest, &m)
-	return strings.TrimSpace(strings.TrimPrefix(string(out), "v")), m.Version, err
+	return node, m.Version, err
 }
 
 // startPeer starts PostGraphile over the stage's tables.
 func (st *stage) startPeer(ctx context.Context) (*server, error) {
-	if err := installPeer(ctx); err != nil {
+	node, err := installPeer(ctx)
+	if err != nil {
 		return nil, err
 	}
 	if err := st.preparePeer(ctx); err != nil {
 		return nil, err
 	}
 	pool, err := pgxpool.ParseConfig(st.url)
-	if err != nil {
-		return nil, err
-	}
-	node, err := filepath.Abs(nodeProgram())
 	if err != nil {
 		return nil, err
 	}

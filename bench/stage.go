@@ -42,7 +42,7 @@ var (
 // isQuick reports whether this run is there to see that the bench works.
 func (b *bench) isQuick() bool { return b.rounds == 1 }
 
-// openStage makes the stage the first time that it is called. It lasts until the bench ends.
+// openStage makes the stage the first time that it is called. It lasts until closeStage.
 func (b *bench) openStage(ctx context.Context) (*stage, error) {
 	if b.stage != nil {
 		return b.stage, nil
@@ -73,15 +73,18 @@ func (b *bench) openStage(ctx context.Context) (*stage, error) {
 	return st, err
 }
 
+// closeStage ends the stage where there is one.
 func (b *bench) closeStage() error {
-	if b.stage == nil {
+	st := b.stage
+	if st == nil {
 		return nil
 	}
+	b.stage = nil
 	var err error
-	if b.stage.database != nil {
-		err = b.stage.database.Close()
+	if st.database != nil {
+		err = st.database.Close()
 	}
-	return errors.Join(err, os.RemoveAll(b.stage.dir))
+	return errors.Join(err, os.RemoveAll(st.dir))
 }
 
 // The users with a name of their own.
