@@ -23,7 +23,7 @@ func (b *bench) depth(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	conn, err := pgx.Connect(ctx, st.url)
+	conn, err := connectAsBelfry(ctx, st.url)
 	if err != nil {
 		return err
 	}

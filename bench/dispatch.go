@@ -25,7 +25,7 @@ func (b *bench) dispatches(ctx context.Context) error {
 		return err
 	}
 	defer s.stop()
-	conn, err := pgx.Connect(ctx, st.url)
+	conn, err := connectAsBelfry(ctx, st.url)
 	if err != nil {
 		return err
 	}

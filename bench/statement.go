@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
@@ -131,4 +132,14 @@ func dispatchStatement(ctx context.Context, databaseURL, run string, users []str
 		return statement{}, err
 	}
 	return sent[0], nil
+}
+
+// connectAsBelfry opens a connection whose session is as Belfry's are.
+func connectAsBelfry(ctx context.Context, databaseURL string) (*pgx.Conn, error) {
+	cc, err := pgx.ParseConfig(databaseURL)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(cc.RuntimeParams, storage.Session())
+	return pgx.ConnectConfig(ctx, cc)
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -54,7 +55,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if _, ok := pc.ConnConfig.RuntimeParams["application_name"]; !ok {
 		pc.ConnConfig.RuntimeParams["application_name"] = "belfry"
 	}
-	setStatementTimeout(pc.ConnConfig)
+	if !strings.Contains(cfg.URL, "pool_max_conns") {
+		pc.MaxConns = maxConns
+	}
+	setSession(pc.ConnConfig)
 	pc.ConnConfig.Tracer = cfg.Tracer
 	pc.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) {
 		cfg.Logger.Debug("postgres notice", "severity", n.Severity, "sqlstate", n.Code)
@@ -66,7 +70,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 			return nil, fmt.Errorf("listen database url: %w", err)
 		}
 		listen.ConnectTimeout, listen.Tracer = pc.ConnConfig.ConnectTimeout, cfg.Tracer
-		setStatementTimeout(listen)
+		setSession(listen)
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
@@ -75,16 +79,35 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return &Store{pool: pool, listen: listen}, nil
 }
 
-// statementTimeout is when Postgres itself ends a statement, in case nobody is there any more to cancel it.
-// It is longer than what an operation may take.
-const statementTimeout = "40s"
+// maxConns is how many connections the pool has where the URL does not say: most of the time they wait for
+// Postgres, and for the disk under a commit.
+const maxConns = 16
 
-// setStatementTimeout leaves alone what the URL says, and connections to a pooler, which would refuse the
-// parameter: there the role has to have it.
-func setStatementTimeout(cc *pgx.ConnConfig) {
-	_, isSet := cc.RuntimeParams["statement_timeout"]
-	if !isSet && cc.DefaultQueryExecMode == pgx.QueryExecModeCacheStatement {
-		cc.RuntimeParams["statement_timeout"] = statementTimeout
+// Session returns the settings of a session that the statements are written for.
+// doc/decisions/0022-plans-do-not-change.md says why.
+func Session() map[string]string {
+	return map[string]string{
+		// When Postgres itself ends a statement, in case nobody is there any more to cancel it: later than what an
+		// operation may take.
+		"statement_timeout": "40s",
+		// One plan for each statement, whatever its arguments: to plan a dispatch takes three times what it does.
+		"plan_cache_mode": "force_generic_plan",
+		// And the one that follows an index, even if the table was empty when the plan was made.
+		"enable_seqscan": "off",
+		"jit":            "off",
+	}
+}
+
+// setSession leaves alone what the URL says, and connections to a pooler, which would refuse the parameters:
+// there the role has to have them.
+func setSession(cc *pgx.ConnConfig) {
+	if cc.DefaultQueryExecMode != pgx.QueryExecModeCacheStatement {
+		return
+	}
+	for name, value := range Session() {
+		if _, isSet := cc.RuntimeParams[name]; !isSet {
+			cc.RuntimeParams[name] = value
+		}
 	}
 }
 

@@ -1,13 +1,14 @@
 package storage
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// Postgres ends by itself what nobody waits for any more; a pooler would refuse the parameter.
-func TestStatementTimeout(t *testing.T) {
+// The statements find the session that they are written for; a pooler would refuse the parameters.
+func TestSession(t *testing.T) {
 	t.Parallel()
 	const base = "postgres://postgres@localhost/belfry?sslmode=disable"
 	for suffix, want := range map[string]string{
@@ -18,9 +19,13 @@ func TestStatementTimeout(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		setStatementTimeout(cc)
+		setSession(cc)
 		if got := cc.RuntimeParams["statement_timeout"]; got != want {
 			t.Errorf("%s: got %q, want %q", suffix, got, want)
+		}
+		plans := cc.RuntimeParams["plan_cache_mode"]
+		if isPooled := strings.Contains(suffix, "cache_describe"); (plans == "") != isPooled {
+			t.Errorf("%s: plan_cache_mode: got %q", suffix, plans)
 		}
 	}
 }
