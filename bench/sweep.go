@@ -44,7 +44,7 @@ func (b *bench) sweep(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = conn.Close(ctx) }()
-	expired, quiet := b.expired, time.Duration(3*b.seconds)*time.Second
+	expired, quiet := b.expired, time.Duration(2*b.seconds)*time.Second
 	if b.rounds == 1 {
 		expired, quiet = expired/50, time.Duration(b.seconds)*time.Second
 	}

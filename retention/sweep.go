@@ -26,31 +26,34 @@ type task struct {
 
 // tasks returns what there is to sweep. What is kept for ever has no purges.
 func (t TTL) tasks(w *storage.Sweep) []task {
-	cutoff := func(ttl time.Duration) time.Time {
-		if ttl == 0 {
-			return time.Time{}
-		}
-		return w.Now.Add(-ttl)
+	all, read := cutoff(w, t.Notifications), cutoff(w, t.ReadNotifications)
+	claims, pushes := cutoff(w, t.Claims), cutoff(w, t.Pushes)
+	var readPurges []storage.Purge
+	if read.After(all) { // else those go with the others
+		readPurges = w.ReadNotifications(all, read)
 	}
-	all, read := cutoff(t.Notifications), cutoff(t.ReadNotifications)
-	claims, pushes := cutoff(t.Claims), cutoff(t.Pushes)
-	tasks := []task{
-		{"notifications", all, nil}, {"read notifications", read, nil}, {"activities", w.Now, []storage.Purge{w.Activities(w.Now)}},
-		{"claims", claims, nil}, {"push ledger", pushes, nil},
+	return []task{
+		{"notifications", all, purges(all, w.Notifications)},
+		{"read notifications", read, readPurges},
+		{"activities", w.Now, purges(w.Now, w.Activities)},
+		{"claims", claims, purges(claims, w.Claims)},
+		{"push ledger", pushes, purges(pushes, w.Pushes)},
 	}
-	if !all.IsZero() {
-		tasks[0].purges = []storage.Purge{w.Notifications(all)}
+}
+
+// cutoff returns the time before which things are old, zero where they are kept for ever.
+func cutoff(w *storage.Sweep, ttl time.Duration) time.Time {
+	if ttl == 0 {
+		return time.Time{}
 	}
-	if read.After(all) { // else those have gone with the others
-		tasks[1].purges = w.ReadNotifications(all, read)
+	return w.Now.Add(-ttl)
+}
+
+func purges(before time.Time, of func(time.Time) storage.Purge) []storage.Purge {
+	if before.IsZero() {
+		return nil
 	}
-	if !claims.IsZero() {
-		tasks[3].purges = []storage.Purge{w.Claims(claims)}
-	}
-	if !pushes.IsZero() {
-		tasks[4].purges = []storage.Purge{w.Pushes(pushes)}
-	}
-	return tasks
+	return []storage.Purge{of(before)}
 }
 
 // Sweep removes what is old, once, unless another process is at it or has been within so long: then it
