@@ -134,9 +134,9 @@ func (b *bench) compareStatements(ctx context.Context, conn *pgx.Conn, first, se
 	}
 	var ratios []float64
 	for range b.rounds {
-		var times [2][]float64
+		var times [3][]float64
 		for range runs {
-			for i, next := range []func() statement{first, second} {
+			for i, next := range []func() statement{first, second, always(nothing)} {
 				took, err := next().time(ctx, conn)
 				if err != nil {
 					return nil, err
@@ -144,11 +144,15 @@ func (b *bench) compareStatements(ctx context.Context, conn *pgx.Conn, first, se
 				times[i] = append(times[i], took)
 			}
 		}
-		// The first runs prepare and plan.
-		ratios = append(ratios, middle(times[0][runs/10:])/middle(times[1][runs/10:]))
+		// The first runs prepare and plan. What a statement that does nothing takes is the way there and back.
+		way := middle(times[2][runs/10:])
+		ratios = append(ratios, (middle(times[0][runs/10:])-way)/(middle(times[1][runs/10:])-way))
 	}
 	return ratios, nil
 }
+
+// nothing is a statement that takes no time in the database.
+var nothing = statement{sql: "SELECT"}
 
 // time runs the statement and returns how long it took, in milliseconds.
 func (s statement) time(ctx context.Context, conn *pgx.Conn) (float64, error) {

@@ -11,24 +11,32 @@ import (
 	"belfry/inbox"
 )
 
-// One statement, and so one transaction, claims the event for each recipient, writes the notification of
-// each new claim and queues its push where there is a device, and answers for the rest with the claim that stood there before.
+// One statement, and so one transaction, looks the claims up, claims the event for each recipient who has none,
+// writes the notification of each new claim, queues its push where there is a device, and answers for the rest
+// with the claim that stood there before. A duplicate takes the look and nothing else.
 //
 // Claims are made in the order given, which is the same in every process: two dispatches of one event
-// wait for each other and never deadlock. The join with claims sees the statement's snapshot alone, so a
-// claim that another transaction commits meanwhile is neither made nor found: that row comes back with
-// nulls, and claimsByKeySQL, whose snapshot is newer, answers for it.
+// wait for each other and never deadlock. The look sees the statement's snapshot alone, so a claim that another
+// transaction commits meanwhile is neither found nor made: no row comes back for it, and claimsByKeySQL, whose
+// snapshot is newer, answers.
+//
+// The limits and offsets of 1 and 0 keep the planner from reading a table that was empty when the plan was made
+// as a whole: a look-up by key for each recipient is never wrong by much.
 const dispatchSQL = `-- name: Dispatch
 WITH input AS MATERIALIZED (
-  SELECT r.user_id, r.id, r.ord, $3::text || r.user_id AS key,
-    coalesce($5::timestamptz, clock_timestamp()) AS created_at,
-    EXISTS (
+  SELECT r.user_id, r.id, r.ord, $3::text || r.user_id AS key, k.content_hash, k.subject_at, k.subject_id,
+    k.content_hash IS NULL AS is_new,
+    k.content_hash IS NULL AND EXISTS (
       SELECT FROM preferences p
-      WHERE p.user_id = r.user_id AND p.category = $7 AND p.channel = 'IN_APP' AND NOT p.enabled) AS is_muted
+      WHERE p.user_id = r.user_id AND p.category = $7 AND p.channel = 'IN_APP' AND NOT p.enabled OFFSET 0) AS is_muted
   FROM unnest($1::text[], $2::uuid[]) WITH ORDINALITY AS r (user_id, id, ord)
+  LEFT JOIN LATERAL (
+    SELECT content_hash, subject_at, subject_id FROM claims
+    WHERE user_id = r.user_id AND key = $3 || r.user_id LIMIT 1) k ON true
 ), claimed AS (
   INSERT INTO claims (user_id, key, content_hash, subject_at, subject_id)
-  SELECT user_id, key, $4::bytea, created_at, id FROM input WHERE NOT is_muted ORDER BY ord
+  SELECT user_id, key, $4::bytea, coalesce($5::timestamptz, clock_timestamp()), id FROM input
+  WHERE is_new AND NOT is_muted ORDER BY ord
   ON CONFLICT (user_id, key) DO NOTHING
   RETURNING user_id, subject_at, subject_id
 ), created AS (
@@ -37,18 +45,18 @@ WITH input AS MATERIALIZED (
 ), queued AS (
   INSERT INTO push_queue (user_id, notification_at, notification_id, category)
   SELECT c.user_id, c.subject_at, c.subject_id, $7 FROM claimed c
-  WHERE EXISTS (SELECT FROM devices d WHERE d.user_id = c.user_id AND d.disabled_at IS NULL)
+  WHERE EXISTS (SELECT FROM devices d WHERE d.user_id = c.user_id AND d.disabled_at IS NULL OFFSET 0)
 )
-SELECT i.ord, i.is_muted, c.user_id IS NOT NULL, k.content_hash = $4::bytea,
-  coalesce(c.subject_at, k.subject_at), coalesce(c.subject_id, k.subject_id)
-FROM input i
-LEFT JOIN claimed c ON c.user_id = i.user_id
-LEFT JOIN claims k ON k.user_id = i.user_id AND k.key = i.key`
+SELECT user_id, false, NULL::boolean, subject_at, subject_id FROM claimed
+UNION ALL
+SELECT user_id, is_muted, content_hash = $4, subject_at, subject_id FROM input WHERE is_muted OR NOT is_new`
 
 const claimsByKeySQL = `-- name: ClaimsByKey
-SELECT r.ord, false, false, k.content_hash = $3::bytea, k.subject_at, k.subject_id
-FROM unnest($1::text[]) WITH ORDINALITY AS r (user_id, ord)
-JOIN claims k ON k.user_id = r.user_id AND k.key = $2::text || r.user_id`
+SELECT r.user_id, false, k.content_hash = $3::bytea, k.subject_at, k.subject_id
+FROM unnest($1::text[]) AS r (user_id)
+CROSS JOIN LATERAL (
+  SELECT content_hash, subject_at, subject_id FROM claims
+  WHERE user_id = r.user_id AND key = $2::text || r.user_id LIMIT 1) k`
 
 // maxRaces is how often Dispatch begins again for recipients whose claim was there for the INSERT and
 // gone for the SELECT: purged in between, which can hardly happen twice.
@@ -106,7 +114,7 @@ func (s *Store) dispatchTo(
 	if err != nil {
 		return err
 	}
-	if err := scanOutcomes(rows, recipients, results); err != nil {
+	if err := scanOutcomes(rows, results); err != nil {
 		return err
 	}
 	passedOver := recipients[:0:0]
@@ -121,23 +129,21 @@ func (s *Store) dispatchTo(
 	if rows, err = s.pool.Query(ctx, claimsByKeySQL, passedOver, prefix, hash[:]); err != nil {
 		return err
 	}
-	return scanOutcomes(rows, passedOver, results)
+	return scanOutcomes(rows, results)
 }
 
 // scanOutcomes adds what became of each recipient, but for those whose claim could not be seen.
-func scanOutcomes(rows pgx.Rows, recipients []string, results map[string]*inbox.DispatchResult) error {
+func scanOutcomes(rows pgx.Rows, results map[string]*inbox.DispatchResult) error {
 	var (
-		ord                int64
-		isMuted, isCreated bool
-		isSame             *bool
-		createdAt          pgtype.Timestamptz
-		notificationID     pgtype.UUID
+		recipient      string
+		isMuted        bool
+		isSame         *bool // as what was claimed before; nil where nothing was
+		createdAt      pgtype.Timestamptz
+		notificationID pgtype.UUID
 	)
-	_, err := pgx.ForEachRow(rows, []any{&ord, &isMuted, &isCreated, &isSame, &createdAt, &notificationID}, func() error {
-		r := &inbox.DispatchResult{Recipient: recipients[ord-1]}
+	_, err := pgx.ForEachRow(rows, []any{&recipient, &isMuted, &isSame, &createdAt, &notificationID}, func() error {
+		r := &inbox.DispatchResult{Recipient: recipient}
 		switch {
-		case isCreated:
-			r.Status = inbox.Created
 		case isSame != nil && *isSame:
 			r.Status = inbox.Duplicate
 		case isSame != nil:
@@ -145,12 +151,12 @@ func scanOutcomes(rows pgx.Rows, recipients []string, results map[string]*inbox.
 		case isMuted:
 			r.Status = inbox.Muted
 		default:
-			return nil
+			r.Status = inbox.Created
 		}
 		if createdAt.Valid {
 			r.Position = inbox.Cursor{CreatedAt: createdAt.Time, ID: notificationID.Bytes}
 		}
-		results[r.Recipient] = r
+		results[recipient] = r
 		return nil
 	})
 	return err
