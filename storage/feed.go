@@ -101,21 +101,23 @@ func feedArguments(p inbox.Page, f inbox.Filter) []any {
 func scanNotifications(rows pgx.Rows, add func(*inbox.Notification)) error {
 	var n inbox.Notification
 	var userID, kind, category repeated
-	var actorID, body, url optionalText
+	var row texts
+	actorID, title, body, url := textColumn{row: &row}, textColumn{row: &row}, textColumn{row: &row}, textColumn{row: &row}
 	targets := []any{
 		&userID, &n.CreatedAt, (*[16]byte)(&n.ID), &kind, &category, &actorID,
-		&n.Title, &body, &url, &n.Data, &n.ReadAt, &n.ArchivedAt,
+		&title, &body, &url, &n.Data, &n.ReadAt, &n.ArchivedAt,
 	}
 	var made slab[inbox.Notification]
+	var optional slab[string]
 	_, err := pgx.ForEachRow(rows, targets, func() error {
-		row := made.row()
-		*row = n
-		row.UserID, row.Kind, row.Category = string(userID), string(kind), string(category)
-		row.Body, row.URL = body.text, url.text
-		if actorID.text != nil {
-			row.Actor = inbox.NewActor(*actorID.text, nil)
+		found, all := made.row(), row.take()
+		*found = n
+		found.UserID, found.Kind, found.Category = string(userID), string(kind), string(category)
+		found.Title, found.Body, found.URL = title.text(all), body.optional(all, &optional), url.optional(all, &optional)
+		if !actorID.isNull {
+			found.Actor = inbox.NewActor(actorID.text(all), nil)
 		}
-		add(row)
+		add(found)
 		return nil
 	})
 	return err

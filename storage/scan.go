@@ -19,17 +19,42 @@ func (r *repeated) ScanBytes(src []byte) error {
 	return nil
 }
 
-// optionalText is a text or null. It spares what a pointer to a string costs through reflection.
-type optionalText struct{ text *string }
+// texts gathers the texts of a row, which then have one string between them.
+type texts struct{ gathered []byte }
+
+// textColumn is a text of a row, or null.
+type textColumn struct {
+	row      *texts
+	from, to int
+	isNull   bool
+}
 
 // ScanBytes implements pgtype.BytesScanner.
-func (o *optionalText) ScanBytes(src []byte) error {
-	o.text = nil
-	if src != nil {
-		text := string(src)
-		o.text = &text
-	}
+func (c *textColumn) ScanBytes(src []byte) error {
+	c.from, c.isNull = len(c.row.gathered), src == nil
+	c.row.gathered = append(c.row.gathered, src...)
+	c.to = len(c.row.gathered)
 	return nil
+}
+
+// take returns the string that the row's columns are parts of, and begins the next row.
+func (t *texts) take() string {
+	all := string(t.gathered)
+	t.gathered = t.gathered[:0]
+	return all
+}
+
+// text returns the column's part of what take has returned.
+func (c *textColumn) text(all string) string { return all[c.from:c.to] }
+
+// optional returns the column's part, made in a slab, or nil for null.
+func (c *textColumn) optional(all string, made *slab[string]) *string {
+	if c.isNull {
+		return nil
+	}
+	text := made.row()
+	*text = c.text(all)
+	return text
 }
 
 // slab makes rows several at a time.
