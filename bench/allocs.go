@@ -11,7 +11,7 @@ import (
 )
 
 // allocs measures how many allocations it takes to render a page of 100: those of a whole request, from the
-// body to the answer, less those of reading the rows.
+// body to the answer, less those of reading the rows and of making the request.
 func (b *bench) allocs(ctx context.Context) error {
 	st, err := b.openStage(ctx)
 	if err != nil {
@@ -43,7 +43,14 @@ func (b *bench) allocs(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		values = append(values, all-reading)
+		making, err := allocations(func() error {
+			newAsk(ctx, edges)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		values = append(values, all-reading-making)
 	}
 	b.measured(fmt.Sprintf("allocations for rendering a page of %d edges, from the request's body to the answer", edges),
 		"%.0f", values, atMost(250), "")

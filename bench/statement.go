@@ -96,15 +96,20 @@ func newAPI(ctx context.Context, store *storage.Store, caller inbox.Caller) http
 
 // askAPI asks for a page with so many notifications.
 func askAPI(ctx context.Context, api http.Handler, first int) (*httptest.ResponseRecorder, error) {
-	body := fmt.Sprintf(`{"query":%q,"variables":{"first":%d}}`, strings.ReplaceAll(pageQuery, "\n", " "), first)
-	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", strings.NewReader(body))
-	r.Header.Set("Content-Type", "application/json")
-	rec := httptest.NewRecorder()
+	rec, r := newAsk(ctx, first)
 	api.ServeHTTP(rec, r)
 	if rec.Code != http.StatusOK || strings.Contains(rec.Body.String(), `"errors"`) {
 		return nil, fmt.Errorf("status %d: %.300s", rec.Code, rec.Body)
 	}
 	return rec, nil
+}
+
+// newAsk returns such a request, and where its answer goes.
+func newAsk(ctx context.Context, first int) (*httptest.ResponseRecorder, *http.Request) {
+	body := fmt.Sprintf(`{"query":%q,"variables":{"first":%d}}`, strings.ReplaceAll(pageQuery, "\n", " "), first)
+	r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/graphql", strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	return httptest.NewRecorder(), r
 }
 
 // pageStatements returns what Belfry sends for a user's page.

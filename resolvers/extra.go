@@ -3,6 +3,8 @@ package resolvers
 import (
 	"context"
 
+	"github.com/99designs/gqlgen/graphql"
+
 	"belfry/inbox"
 	"belfry/storage"
 )
@@ -15,7 +17,8 @@ type extras struct {
 
 // extrasOf returns what is selected of the notifications at a path below the current field.
 func extrasOf(ctx context.Context, path ...string) extras {
-	below := func(names ...string) bool { return selects(ctx, append(path[:len(path):len(path)], names...)...) }
+	set := graphql.GetFieldContext(ctx).Field.Selections
+	below := func(names ...string) bool { return leadsTo(set, path, names) }
 	return extras{
 		names:      below("actor", "displayName") || below("actor", "avatarUrl"),
 		deliveries: below("pushDeliveries"),

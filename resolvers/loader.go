@@ -13,7 +13,7 @@ import (
 // a subscription, needs new ones.
 type Loaders struct {
 	mu    sync.Mutex
-	trips map[tripKey]*trip // guarded by mu
+	trips []*trip // a few; guarded by mu
 }
 
 // tripKey tells one trip to the database from another: the objects of one type of one list make it together.
@@ -29,7 +29,7 @@ type loadersKey struct{}
 
 // WithLoaders returns a context for one response.
 func WithLoaders(ctx context.Context) context.Context {
-	return context.WithValue(ctx, loadersKey{}, &Loaders{trips: map[tripKey]*trip{}})
+	return context.WithValue(ctx, loadersKey{}, &Loaders{})
 }
 
 // read is how a field is read for several users.
@@ -71,16 +71,18 @@ func refuse(ctx context.Context, store *storage.Store, userID string, name any, 
 func tripOf(ctx context.Context, store *storage.Store, userID string) *trip {
 	ls, ok := ctx.Value(loadersKey{}).(*Loaders)
 	if !ok {
-		ls = &Loaders{trips: map[tripKey]*trip{}}
+		ls = &Loaders{}
 	}
 	list, element, depth := placeOf(ctx)
 	key := tripKey{list, depth, graphql.GetFieldContext(ctx).Object}
 	ls.mu.Lock()
 	defer ls.mu.Unlock()
-	t := ls.trips[key]
-	if t == nil {
-		t = &trip{store: store, size: countObjects(list, element, depth) * countReads(ctx, userID)}
-		ls.trips[key] = t
+	for _, t := range ls.trips {
+		if t.key == key {
+			return t
+		}
 	}
+	t := &trip{key: key, store: store, size: countObjects(list, element, depth) * countReads(ctx, userID)}
+	ls.trips = append(ls.trips, t)
 	return t
 }

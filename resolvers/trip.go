@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,7 @@ const (
 // trip gathers questions and asks them all by one storage.Batch, once as many have come as there will be.
 // What comes later, which only happens after a wait in vain, makes another one.
 type trip struct {
+	key   tripKey
 	store *storage.Store
 	size  int
 
@@ -53,17 +55,35 @@ type answers struct {
 type departure struct {
 	done  chan struct{}
 	timer *time.Timer
-	asked map[question]bool // false where it was refused
-	names []any             // in the order of their coming
-	reads map[any]*legs
+	// count is how many different questions have come, refused ones too.
+	count   int
+	reads   []*legs
+	refused []question
 }
 
 // legs is one read of the users who have asked for it.
 type legs struct {
+	name    any
 	queue   queue
 	userIDs []string
 	answers answers
 	err     error
+}
+
+// legs returns the read of that name, or nil. There are few: a look at each takes less than a map.
+func (d *departure) legs(name any) *legs {
+	for _, l := range d.reads {
+		if l.name == name {
+			return l
+		}
+	}
+	return nil
+}
+
+// holds reports whether a question has come before.
+func (d *departure) holds(q question) bool {
+	l := d.legs(q.name)
+	return l != nil && slices.Contains(l.userIDs, q.userID)
 }
 
 // errPanicked is what others hear of a read that has panicked.
@@ -86,7 +106,7 @@ func (t *trip) join(ctx context.Context, q question, add queue) (answers, error)
 	case <-ctx.Done():
 		return answers{}, ctx.Err()
 	}
-	l := d.reads[q.name]
+	l := d.legs(q.name)
 	return l.answers, l.err
 }
 
@@ -102,19 +122,17 @@ func (t *trip) enter(ctx context.Context, q question, add queue) (d *departure, 
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, d := range t.gone {
-		if d.asked[q] {
+		if d.holds(q) {
 			return d, false
 		}
 	}
 	d = t.next
 	if d == nil {
-		d = &departure{done: make(chan struct{}), asked: make(map[question]bool, t.size), reads: map[any]*legs{}}
+		d = &departure{done: make(chan struct{})}
 		t.next = d
 	}
-	if _, ok := d.asked[q]; !ok {
-		d.note(q, add)
-	}
-	if len(d.asked) >= t.size {
+	d.note(q, add)
+	if d.count >= t.size {
 		t.depart()
 		return d, true
 	}
@@ -125,16 +143,20 @@ func (t *trip) enter(ctx context.Context, q question, add queue) (d *departure, 
 }
 
 func (d *departure) note(q question, add queue) {
-	d.asked[q] = add != nil
-	if add == nil {
+	switch {
+	case d.holds(q) || add == nil && slices.Contains(d.refused, q):
 		return
+	case add == nil:
+		d.refused = append(d.refused, q)
+	default:
+		l := d.legs(q.name)
+		if l == nil {
+			l = &legs{name: q.name, queue: add, err: errPanicked}
+			d.reads = append(d.reads, l)
+		}
+		l.userIDs = append(l.userIDs, q.userID)
 	}
-	l := d.reads[q.name]
-	if l == nil {
-		l = &legs{queue: add, err: errPanicked}
-		d.reads[q.name], d.names = l, append(d.names, q.name)
-	}
-	l.userIDs = append(l.userIDs, q.userID)
+	d.count++
 }
 
 // depart makes the next question begin another departure. Hold the lock.
@@ -167,13 +189,11 @@ func (d *departure) run(ctx context.Context, store *storage.Store) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), tripTimeout)
 	defer cancel()
 	var b storage.Batch
-	for _, name := range d.names {
-		l := d.reads[name]
+	for _, l := range d.reads {
 		l.answers = l.queue(&b, l.userIDs)
 	}
 	err := store.Send(ctx, &b)
-	for _, name := range d.names {
-		l := d.reads[name]
+	for _, l := range d.reads {
 		if l.err = err; err == nil && l.answers.complete != nil {
 			l.err = l.answers.complete(ctx)
 		}

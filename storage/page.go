@@ -117,7 +117,13 @@ func (l *list[T]) pages(b *Batch, userIDs []string, page inbox.Page, own ...any)
 	pages := make(map[string]Page[T], len(userIDs))
 	l.queue(b, userIDs, spanOf(page), own, func(rows pgx.Rows) error {
 		found := make(map[string][]*T, len(userIDs))
-		err := l.scan(rows, func(row *T) { u := l.owner(row); found[u] = append(found[u], row) })
+		err := l.scan(rows, func(row *T) {
+			u := l.owner(row)
+			if found[u] == nil {
+				found[u] = make([]*T, 0, page.Size+1)
+			}
+			found[u] = append(found[u], row)
+		})
 		for _, u := range userIDs {
 			pages[u] = newPage(page, found[u], beyond[u])
 		}

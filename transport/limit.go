@@ -38,10 +38,28 @@ func limitBody(next http.Handler) http.Handler {
 			writeError(w, http.StatusBadRequest, inbox.BadUserInput, "the request body could not be read")
 			return
 		}
-		r.Body = io.NopCloser(bytes.NewReader(body))
+		r.Body = newReadBody(body)
 		next.ServeHTTP(w, r)
 	})
 }
+
+// readBody is a request's body that was read already.
+type readBody struct {
+	bytes.Reader
+	text []byte
+}
+
+func newReadBody(text []byte) *readBody {
+	b := &readBody{text: text}
+	b.Reset(text)
+	return b
+}
+
+// Bytes returns the whole body, which is not to be changed, for those who would read it once more.
+func (b *readBody) Bytes() []byte { return b.text }
+
+// Close implements io.Closer.
+func (*readBody) Close() error { return nil }
 
 func tooLarge(w http.ResponseWriter, limit int64) {
 	writeError(w, http.StatusRequestEntityTooLarge, inbox.BadUserInput,

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -95,7 +96,7 @@ func readBody(params *graphql.RawParams, r *http.Request) error {
 	if !isJSON(r.Header) {
 		return refuse(http.StatusUnsupportedMediaType, "a POST must have the Content-Type application/json, in UTF-8")
 	}
-	body, err := io.ReadAll(r.Body)
+	body, err := bytesOf(r.Body)
 	if err != nil {
 		return refuse(http.StatusBadRequest, "the request body could not be read")
 	}
@@ -122,6 +123,14 @@ func readBody(params *graphql.RawParams, r *http.Request) error {
 	return nil
 }
 
+// bytesOf returns a body as a whole. One that was read already has it.
+func bytesOf(body io.Reader) ([]byte, error) {
+	if b, ok := body.(interface{ Bytes() []byte }); ok {
+		return b.Bytes(), nil
+	}
+	return io.ReadAll(body)
+}
+
 // isJSON reports whether a body is declared as JSON in UTF-8.
 func isJSON(header http.Header) bool {
 	mediaType, params, err := mime.ParseMediaType(header.Get("Content-Type"))
@@ -132,7 +141,7 @@ func isJSON(header http.Header) bool {
 // readMembers reads the members of a JSON object up to its end. Decoding into a struct would take "Query"
 // for "query", and the last of two.
 func readMembers(params *graphql.RawParams, dec *json.Decoder) error {
-	seen := map[string]bool{}
+	seen := make([]string, 0, 4) // one for each parameter
 	var query *string
 	for dec.More() {
 		token, err := dec.Token()
@@ -144,10 +153,10 @@ func readMembers(params *graphql.RawParams, dec *json.Decoder) error {
 		case !isParameter(name):
 			// The specification keeps the other names for later and has them ignored.
 			err = dec.Decode(new(json.RawMessage))
-		case seen[name]:
+		case slices.Contains(seen, name):
 			return repeated(name)
 		default:
-			seen[name] = true
+			seen = append(seen, name)
 			err = dec.Decode(target(params, &query, name))
 		}
 		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {

@@ -105,17 +105,32 @@ func rejected(mediaType string) int {
 	return http.StatusOK
 }
 
-// write sends a response, whole and by one call.
+// Values of headers, which nobody changes.
+var (
+	contentTypes = map[string][]string{JSON: {JSON + "; charset=utf-8"}, ResponseJSON: {ResponseJSON + "; charset=utf-8"}}
+	noStore      = []string{"no-store"}
+	noSniff      = []string{"nosniff"}
+)
+
+// write sends a response, whole and by one call, and compressed where the client takes that.
 func write(w http.ResponseWriter, r *http.Request, status int, mediaType string, response *graphql.Response) {
 	body := AppendResponse(make([]byte, 0, len(response.Data)+64), response)
+	if len(body) < compressFrom || r.Header["Accept-Encoding"] == nil {
+		w.Header().Add("Vary", "Accept-Encoding")
+		writeBody(w, status, mediaType, body)
+		return
+	}
 	compress(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		header := w.Header()
-		header.Set("Content-Type", mediaType+"; charset=utf-8")
-		header.Set("Content-Length", strconv.Itoa(len(body)))
-		// An answer is one user's, and old the moment after.
-		header.Set("Cache-Control", "no-store")
-		header.Set("X-Content-Type-Options", "nosniff")
-		w.WriteHeader(status)
-		_, _ = w.Write(body) //nolint:gosec // G705 takes JSON for HTML. An error means that the client has gone
+		writeBody(w, status, mediaType, body)
 	})).ServeHTTP(w, r)
+}
+
+func writeBody(w http.ResponseWriter, status int, mediaType string, body []byte) {
+	header := w.Header()
+	header["Content-Type"] = contentTypes[mediaType]
+	header.Set("Content-Length", strconv.Itoa(len(body)))
+	// An answer is one user's, and old the moment after.
+	header["Cache-Control"], header["X-Content-Type-Options"] = noStore, noSniff
+	w.WriteHeader(status)
+	_, _ = w.Write(body) //nolint:gosec // G705 takes JSON for HTML. An error means that the client has gone
 }
