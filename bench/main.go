@@ -81,7 +81,7 @@ type measurement struct {
 // staged are the measurements on the stage; the others come when it is gone, whose Postgres has much to tidy up.
 func (b *bench) staged() []measurement {
 	return []measurement{
-		{"page", b.page}, {"allocs", b.allocs}, {"depth", b.depth}, {"dispatch", b.dispatches}, {"users", b.hundredUsers},
+		{"page", b.page}, {"allocs", b.allocs}, {"depth", b.depth}, {"users", b.hundredUsers}, {"dispatch", b.dispatches},
 		{"start", b.starts}, {"mixed", b.mixed},
 	}
 }
