@@ -104,23 +104,23 @@ func readBody(params *graphql.RawParams, r *http.Request) error {
 	if !utf8.Valid(body) {
 		return refuse(http.StatusBadRequest, "the request body is not UTF-8")
 	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.UseNumber()
-	switch start, err := dec.Token(); {
-	case err != nil:
-		return notJSON()
-	case start == json.Delim('['):
+	switch start := bytes.TrimLeft(body, jsonSpace); {
+	case len(start) > 0 && start[0] == '[':
 		return refuse(http.StatusBadRequest, "batches are not taken: send one operation a request")
-	case start != json.Delim('{'):
+	case !json.Valid(body):
+		return invalidBody(body)
+	case start[0] != '{':
 		return wrongKind("a JSON object", "the request body")
 	}
-	if err := readMembers(params, dec); err != nil {
-		return err
-	}
-	if !isAtEnd(dec) {
+	return readMembers(params, body)
+}
+
+// invalidBody says what is wrong with a body that is not one JSON value.
+func invalidBody(body []byte) error {
+	if json.NewDecoder(bytes.NewReader(body)).Decode(new(json.RawMessage)) == nil {
 		return refuse(http.StatusBadRequest, "something follows the JSON object in the request body")
 	}
-	return nil
+	return notJSON()
 }
 
 // bytesOf returns a body as a whole. One that was read already has it.
@@ -138,42 +138,38 @@ func isJSON(header http.Header) bool {
 	return err == nil && mediaType == JSON && (!hasCharset || strings.EqualFold(charset, "utf-8"))
 }
 
-// readMembers reads the members of a JSON object up to its end. Decoding into a struct would take "Query"
-// for "query", and the last of two.
-func readMembers(params *graphql.RawParams, dec *json.Decoder) error {
+// readMembers reads the members of a JSON object. Decoding into a struct would take "Query" for "query", and the
+// last of two.
+func readMembers(params *graphql.RawParams, object []byte) error {
 	seen := make([]string, 0, 4) // one for each parameter
 	var query *string
-	for dec.More() {
-		token, err := dec.Token()
-		if err != nil {
-			return notJSON()
-		}
-		name, _ := token.(string)
+	for name, value := range members(object) {
 		switch {
 		case !isParameter(name):
-			// The specification keeps the other names for later and has them ignored.
-			err = dec.Decode(new(json.RawMessage))
+			continue // the specification keeps the other names for later and has them ignored
 		case slices.Contains(seen, name):
 			return repeated(name)
-		default:
-			seen = append(seen, name)
-			err = dec.Decode(target(params, &query, name))
 		}
-		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		seen = append(seen, name)
+		if decode(value, target(params, &query, name)) != nil {
 			return wrongKind(kindOf(name), name)
 		}
-		if err != nil {
-			return notJSON()
-		}
-	}
-	if _, err := dec.Token(); err != nil {
-		return notJSON()
 	}
 	if query == nil {
 		return queryMissing()
 	}
 	params.Query = *query
 	return nil
+}
+
+// decode decodes a JSON value whose numbers keep their digits.
+func decode(value []byte, into any) error {
+	if value[0] != '{' {
+		return json.Unmarshal(value, into) // no number in it, or not what is wanted
+	}
+	dec := json.NewDecoder(bytes.NewReader(value))
+	dec.UseNumber()
+	return dec.Decode(into)
 }
 
 // target returns where a parameter goes. A null leaves it as it is.
