@@ -52,6 +52,8 @@ type Settings struct {
 	EmailDigest EmailDigest
 	// UpdatedAt is nil before the first change.
 	UpdatedAt *time.Time
+	// Preferences is nil where they were not asked for.
+	Preferences []*Preference
 }
 
 // NodeID returns the opaque id.

@@ -14,13 +14,13 @@ func selects(ctx context.Context, path ...string) bool {
 }
 
 // siblingSelected reports whether the client has selected another field of the object that the current
-// field belongs to.
-func siblingSelected(ctx context.Context, name string) bool {
+// field belongs to, or a path that begins with one.
+func siblingSelected(ctx context.Context, path ...string) bool {
 	parent := graphql.GetFieldContext(ctx).Parent
 	for parent != nil && parent.Index != nil {
 		parent = parent.Parent
 	}
-	return parent != nil && leadsTo(parent.Field.Selections, nil, []string{name})
+	return parent != nil && leadsTo(parent.Field.Selections, path, nil)
 }
 
 // leadsTo reports whether a selection set holds a path of field names, through fragments. The path comes in two

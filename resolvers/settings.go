@@ -13,8 +13,11 @@ import (
 
 type readPreferences struct{}
 
-// Preferences resolves Settings.preferences.
+// Preferences resolves Settings.preferences. Below a user they were read with the settings.
 func (r settingsResolver) Preferences(ctx context.Context, settings *inbox.Settings) ([]*inbox.Preference, error) {
+	if settings.Preferences != nil {
+		return settings.Preferences, nil
+	}
 	return load(ctx, r.store, settings.UserID, read[[]*inbox.Preference]{
 		name: readPreferences{}, queue: (*storage.Batch).Preferences,
 	})

@@ -50,11 +50,11 @@ func visibleUser(caller inbox.Caller, userID string) *inbox.User {
 	return &inbox.User{ID: userID}
 }
 
-// What is read of a user's profile; one batch each.
+// What is read of a user's profile; one read each.
 type (
 	readAccount            struct{}
-	readSettings           struct{}
-	readAccountAndSettings struct{}
+	readSettings           struct{ withPreferences bool }
+	readAccountAndSettings struct{ withPreferences bool }
 )
 
 // Account resolves User.account. Who may write accounts may also see them.
@@ -80,12 +80,22 @@ func (r userResolver) Settings(ctx context.Context, user *inbox.User) (*inbox.Se
 		p, err := r.profile(ctx, user.ID)
 		return p.Settings, err
 	}
-	return load(ctx, r.store, user.ID, read[*inbox.Settings]{name: readSettings{}, queue: (*storage.Batch).Settings})
+	name := readSettings{siblingSelected(ctx, "settings", "preferences")}
+	return load(ctx, r.store, user.ID, read[*inbox.Settings]{
+		name: name,
+		queue: func(b *storage.Batch, users []string) map[string]*inbox.Settings {
+			return b.Settings(users, name.withPreferences)
+		},
+	})
 }
 
 // profile reads account and settings by one statement.
 func (r userResolver) profile(ctx context.Context, userID string) (storage.Profile, error) {
+	name := readAccountAndSettings{siblingSelected(ctx, "settings", "preferences")}
 	return load(ctx, r.store, userID, read[storage.Profile]{
-		name: readAccountAndSettings{}, queue: (*storage.Batch).Profiles,
+		name: name,
+		queue: func(b *storage.Batch, users []string) map[string]storage.Profile {
+			return b.Profiles(users, name.withPreferences)
+		},
 	})
 }

@@ -50,19 +50,23 @@ func (b *Batch) Accounts(userIDs []string) map[string]*inbox.Account {
 
 // Settings returns every user's settings.
 func (s *Store) Settings(ctx context.Context, userIDs []string) (map[string]*inbox.Settings, error) {
-	return Ask(ctx, s, userIDs, (*Batch).Settings)
+	return Ask(ctx, s, userIDs, func(b *Batch, users []string) map[string]*inbox.Settings { return b.Settings(users, false) })
 }
 
-// Settings adds a read of every user's settings.
-func (b *Batch) Settings(userIDs []string) map[string]*inbox.Settings {
+// Settings adds a read of every user's settings, and one of their preferences where they are wanted.
+func (b *Batch) Settings(userIDs []string, withPreferences bool) map[string]*inbox.Settings {
 	var r settingsRow
 	found := defaultSettings(userIDs)
 	b.each("settings", settingsSQL, userIDs, r.targets(), func() { found[*r.userID] = r.settings() })
+	if withPreferences {
+		b.preferencesOf(userIDs, func(user string) *inbox.Settings { return found[user] })
+	}
 	return found
 }
 
-// Profiles adds a read of every user's account and settings, by one statement.
-func (b *Batch) Profiles(userIDs []string) map[string]Profile {
+// Profiles adds a read of every user's account and settings, by one statement, and one of their preferences
+// where they are wanted.
+func (b *Batch) Profiles(userIDs []string, withPreferences bool) map[string]Profile {
 	var a accountRow
 	var r settingsRow
 	profiles := make(map[string]Profile, len(userIDs))
@@ -81,6 +85,9 @@ func (b *Batch) Profiles(userIDs []string) map[string]Profile {
 			profiles[*r.userID] = p
 		}
 	})
+	if withPreferences {
+		b.preferencesOf(userIDs, func(user string) *inbox.Settings { return profiles[user].Settings })
+	}
 	return profiles
 }
 

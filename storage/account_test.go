@@ -78,7 +78,7 @@ func TestProfiles(t *testing.T) {
 		}
 	}
 	recorder.take()
-	got, err := storage.Ask(t.Context(), store, []string{"both", "account", "settings", "nobody", "both"}, (*storage.Batch).Profiles)
+	got, err := storage.Ask(t.Context(), store, []string{"both", "account", "settings", "nobody", "both"}, func(b *storage.Batch, users []string) map[string]storage.Profile { return b.Profiles(users, false) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,14 +12,24 @@ import (
 // returned without an error. The zero value is empty.
 type Batch struct {
 	queued pgx.Batch
+	last   []func()
 }
+
+// then has something done once all answers are there.
+func (b *Batch) then(do func()) { b.last = append(b.last, do) }
 
 // Send asks everything that the batch has gathered. Where one read fails, all have failed.
 func (s *Store) Send(ctx context.Context, b *Batch) error {
 	if b.queued.Len() == 0 {
 		return nil
 	}
-	return fault("read", s.pool.SendBatch(ctx, &b.queued).Close())
+	if err := s.pool.SendBatch(ctx, &b.queued).Close(); err != nil {
+		return fault("read", err)
+	}
+	for _, do := range b.last {
+		do()
+	}
+	return nil
 }
 
 // each adds a statement over users, whose rows the targets take one by one: add is called for each.

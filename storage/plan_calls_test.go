@@ -94,7 +94,7 @@ func calls() []func(context.Context, *storage.Store) error {
 		func(ctx context.Context, s *storage.Store) error { _, err := s.Accounts(ctx, users); return err },
 		func(ctx context.Context, s *storage.Store) error { _, err := s.Settings(ctx, users); return err },
 		func(ctx context.Context, s *storage.Store) error {
-			_, err := storage.Ask(ctx, s, users, (*storage.Batch).Profiles)
+			_, err := storage.Ask(ctx, s, users, func(b *storage.Batch, users []string) map[string]storage.Profile { return b.Profiles(users, false) })
 			return err
 		},
 		func(ctx context.Context, s *storage.Store) error {

@@ -109,3 +109,15 @@ func (b *Batch) Preferences(userIDs []string) map[string][]*inbox.Preference {
 	})
 	return found
 }
+
+// preferencesOf adds a read of the preferences of settings that an earlier read of the batch finds.
+func (b *Batch) preferencesOf(userIDs []string, settings func(userID string) *inbox.Settings) {
+	found := b.Preferences(userIDs)
+	b.then(func() {
+		for _, u := range userIDs {
+			if s := settings(u); s.Preferences == nil {
+				s.Preferences = append([]*inbox.Preference{}, found[u]...)
+			}
+		}
+	})
+}
