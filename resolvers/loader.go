@@ -70,8 +70,8 @@ func refuse(ctx context.Context, store *storage.Store, userID string, name any, 
 // tripOf returns the trip that the current field's object goes on.
 func tripOf(ctx context.Context, store *storage.Store, userID string) *trip {
 	ls, ok := ctx.Value(loadersKey{}).(*Loaders)
-	if !ok {
-		ls = &Loaders{}
+	if !ok { // then nobody can be waited for
+		return &trip{store: store, size: 1}
 	}
 	list, element, depth := placeOf(ctx)
 	key := tripKey{list, depth, graphql.GetFieldContext(ctx).Object}
