@@ -9,8 +9,8 @@ import (
 // jsonSpace is what may stand between JSON's tokens (RFC 8259, section 2).
 const jsonSpace = " \t\r\n"
 
-// members yields the members of a valid JSON object, repeated ones too: the name, and the value as it is
-// written.
+// members yields the members of a valid JSON object in UTF-8, repeated ones too: the name, and the value as it
+// is written.
 func members(object []byte) iter.Seq2[string, []byte] {
 	return func(yield func(string, []byte) bool) {
 		rest := bytes.TrimLeft(object, jsonSpace)[1:]

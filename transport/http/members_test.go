@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"reflect"
 	"testing"
+	"unicode/utf8"
 )
 
 // The members are those that the standard library finds.
@@ -16,8 +17,8 @@ func FuzzMembers(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, object string) {
 		var want map[string]any
-		if json.Unmarshal([]byte(object), &want) != nil || want == nil {
-			return
+		if !utf8.ValidString(object) || json.Unmarshal([]byte(object), &want) != nil || want == nil {
+			return // readBody refuses it
 		}
 		got := map[string]any{}
 		for name, value := range members([]byte(object)) {
