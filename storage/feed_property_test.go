@@ -168,6 +168,11 @@ func checkReader(
 	t *testing.T, name string, m *model, p inbox.Page, read func(inbox.Page) (places, error), isIn func(*entry) bool,
 ) {
 	name += ", " + pageName(p)
+	// What was written after the bound was chosen, and before the walk begins, lies beyond it.
+	isInRange := func(inbox.Cursor) bool { return true }
+	if bound := p.After; bound != nil {
+		isInRange = func(at inbox.Cursor) bool { return at.Compare(*bound) < 0 }
+	}
 	begin := m.begin()
 	seen := map[inbox.Cursor]bool{}
 	var last *inbox.Cursor
@@ -198,7 +203,7 @@ func checkReader(
 		}
 	}
 	for _, at := range m.unchangedSince(begin, isIn) {
-		if !seen[at] {
+		if isInRange(at) && !seen[at] {
 			t.Errorf("%s: %v was there all the time and is skipped", name, at)
 		}
 	}
