@@ -90,10 +90,7 @@ func (r *activityRow) activity() *inbox.Activity {
 	}
 	a := r.Activity
 	a.UserID, a.CreatedAt, a.ID, a.Verb = *r.userID, r.createdAt.Time, r.id.Bytes, *r.verb
-	if r.expiresAt.Valid {
-		expiresAt := r.expiresAt.Time
-		a.ExpiresAt = &expiresAt
-	}
+	a.ExpiresAt = timeOf(r.expiresAt)
 	return &a
 }
 

@@ -12,24 +12,14 @@ import (
 // returned without an error. The zero value is empty.
 type Batch struct {
 	queued pgx.Batch
-	last   []func()
 }
-
-// then has something done once all answers are there.
-func (b *Batch) then(do func()) { b.last = append(b.last, do) }
 
 // Send asks everything that the batch has gathered. Where one read fails, all have failed.
 func (s *Store) Send(ctx context.Context, b *Batch) error {
 	if b.queued.Len() == 0 {
 		return nil
 	}
-	if err := s.pool.SendBatch(ctx, &b.queued).Close(); err != nil {
-		return fault("read", err)
-	}
-	for _, do := range b.last {
-		do()
-	}
-	return nil
+	return fault("read", s.pool.SendBatch(ctx, &b.queued).Close())
 }
 
 // each adds a statement over users, whose rows the targets take one by one: add is called for each.
@@ -61,4 +51,13 @@ func Ask[V any](ctx context.Context, s *Store, users []string, read func(*Batch,
 		return nil, err
 	}
 	return found, nil
+}
+
+// change takes a lock of a user's, runs a statement on the user, whose id is its first argument, and reads its
+// rows: one transaction in one round trip. That it is committed is known when change has returned.
+func (s *Store) change(ctx context.Context, lockSQL string, read func(pgx.Rows) error, sql, userID string, more ...any) error {
+	batch := &pgx.Batch{}
+	batch.Queue(lockSQL, userID)
+	batch.Queue(sql, append([]any{userID}, more...)...).Query(read)
+	return s.pool.SendBatch(ctx, batch).Close()
 }

@@ -55,33 +55,16 @@ func (s *Store) RegisterDevice(ctx context.Context, userID string, in inbox.Devi
 	if err != nil {
 		return nil, false, fault("register device", err)
 	}
-	token := in.CanonicalToken()
-	batch := &pgx.Batch{} // and so a transaction
-	batch.Queue(lockDevicesSQL, userID)
-	batch.Queue(registerDeviceSQL, userID, id(deviceID), in.Provider, token, tokenHash(in),
+	var devices []*inbox.Device
+	err = s.change(ctx, lockDevicesSQL, func(rows pgx.Rows) (err error) {
+		devices, err = scanDevices(rows)
+		return err
+	}, registerDeviceSQL, userID, id(deviceID), in.Provider, in.CanonicalToken(), tokenHash(in),
 		in.Platform, in.InstallationID, in.Name, MaxDevices)
-	devices, err := scanRegister(s.pool.SendBatch(ctx, batch))
 	if err != nil || len(devices) == 0 {
 		return nil, false, fault("register device", err)
 	}
 	return devices[0], true, nil
-}
-
-// scanRegister reads what a registration has led to. That it is committed is known when results are closed.
-func scanRegister(results pgx.BatchResults) (devices []*inbox.Device, err error) {
-	defer func() {
-		if closeErr := results.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	if _, err := results.Exec(); err != nil {
-		return nil, err
-	}
-	rows, err := results.Query()
-	if err != nil {
-		return nil, err
-	}
-	return scanDevices(rows)
 }
 
 const unregisterDeviceSQL = `-- name: UnregisterDevice
@@ -123,9 +106,7 @@ func scanDevices(rows pgx.Rows) ([]*inbox.Device, error) {
 		var disabledAt pgtype.Timestamptz
 		err := row.Scan(&d.UserID, (*[16]byte)(&d.ID), &d.Provider, &d.Token, &d.Platform, &d.InstallationID, &d.Name,
 			&d.CreatedAt, &d.LastSeenAt, &disabledAt, &d.DisabledReason)
-		if disabledAt.Valid {
-			d.DisabledAt = &disabledAt.Time
-		}
+		d.DisabledAt = timeOf(disabledAt)
 		return d, err
 	})
 }

@@ -105,11 +105,7 @@ func (s *Store) dispatchTo(
 		ids[i] = id(u)
 	}
 	prefix, hash := event.KeyPrefix(), event.ContentHash()
-	var occurredAt pgtype.Timestamptz
-	if event.OccurredAt != nil {
-		occurredAt = pgtype.Timestamptz{Time: *event.OccurredAt, Valid: true}
-	}
-	rows, err := s.pool.Query(ctx, dispatchSQL, recipients, ids, prefix, hash[:], occurredAt,
+	rows, err := s.pool.Query(ctx, dispatchSQL, recipients, ids, prefix, hash[:], timestamp(event.OccurredAt),
 		event.Kind, event.Category, event.ActorID, event.Title, event.Body, event.URL, []byte(event.Data))
 	if err != nil {
 		return err

@@ -84,7 +84,7 @@ func (s *Store) hold(ctx context.Context, e *Erasure, op string, queue func(*pgx
 	return fault(op, err)
 }
 
-// The whole table is walked along its primary key, since no index has the actors: see decision 15.
+// The whole table is walked along its primary key, since no index has the actors: see doc/decisions/0020-an-erasure-in-steps.md.
 const forgetActorSQL = `-- name: ForgetActor
 WITH looked AS MATERIALIZED (
   SELECT user_id, created_at, id, actor_id FROM notifications

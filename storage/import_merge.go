@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -234,14 +233,6 @@ func column[T, V any](list []T, value func(T) V) []V {
 		values[i] = value(element)
 	}
 	return values
-}
-
-// timestamp returns a time for a parameter, null for nil.
-func timestamp(t *time.Time) pgtype.Timestamptz {
-	if t == nil {
-		return pgtype.Timestamptz{}
-	}
-	return pgtype.Timestamptz{Time: *t, Valid: true}
 }
 
 // jsonText returns JSON for an array of texts, null for none.

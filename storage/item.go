@@ -164,23 +164,8 @@ func (s *Store) DeleteItem(ctx context.Context, userID string, itemID inbox.UUID
 
 // changeItem runs a statement on one of a user's items under the lock of all of them.
 func (s *Store) changeItem(ctx context.Context, sql, userID string, more ...any) (list []*inbox.Item, err error) {
-	batch := &pgx.Batch{} // and so a transaction
-	batch.Queue(lockItemsSQL, userID)
-	batch.Queue(sql, append([]any{userID}, more...)...)
-	results := s.pool.SendBatch(ctx, batch)
-	// That it is committed is known when the results are closed.
-	defer func() {
-		if closeErr := results.Close(); err == nil {
-			err = closeErr
-		}
-	}()
-	if _, err := results.Exec(); err != nil {
-		return nil, err
-	}
-	rows, err := results.Query()
-	if err != nil {
-		return nil, err
-	}
-	err = scanItems(rows, func(i *inbox.Item) { list = append(list, i) })
+	err = s.change(ctx, lockItemsSQL, func(rows pgx.Rows) error {
+		return scanItems(rows, func(i *inbox.Item) { list = append(list, i) })
+	}, sql, userID, more...)
 	return list, err
 }

@@ -73,15 +73,6 @@ func (s *Store) Ledger(ctx context.Context, notifications []*inbox.Notification)
 	return fault("ledger", err)
 }
 
-// timeOf returns a time, nil for none.
-func timeOf(t pgtype.Timestamptz) *time.Time {
-	if !t.Valid {
-		return nil
-	}
-	at := t.Time
-	return &at
-}
-
 // LedgerLine is a push delivery as an operator sees it.
 type LedgerLine struct {
 	ID             inbox.UUID

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
 	"belfry/inbox"
@@ -26,10 +27,7 @@ func (r settingsRow) settings() *inbox.Settings {
 		TimeZone:    orDefault(r.timeZone, inbox.DefaultTimeZone),
 		EmailDigest: inbox.EmailDigest(orDefault(r.emailDigest, string(inbox.DefaultEmailDigest))),
 	}
-	if r.updatedAt.Valid {
-		t := r.updatedAt.Time
-		s.UpdatedAt = &t
-	}
+	s.UpdatedAt = timeOf(r.updatedAt)
 	return s
 }
 
@@ -100,24 +98,31 @@ ORDER BY p.user_id, p.category COLLATE "C", p.channel`
 
 // Preferences adds a read of what each user has chosen, by category and channel.
 func (b *Batch) Preferences(userIDs []string) map[string][]*inbox.Preference {
-	var user string
-	var p inbox.Preference
 	found := make(map[string][]*inbox.Preference, len(userIDs))
-	b.each("preferences", preferencesSQL, userIDs, []any{&user, &p.Category, &p.Channel, &p.Enabled}, func() {
-		chosen := p
-		found[user] = append(found[user], &chosen)
-	})
+	b.query("preferences", func(rows pgx.Rows) error { return scanPreferences(rows, found) }, preferencesSQL, userIDs)
 	return found
 }
 
 // preferencesOf adds a read of the preferences of settings that an earlier read of the batch finds.
 func (b *Batch) preferencesOf(userIDs []string, settings func(userID string) *inbox.Settings) {
-	found := b.Preferences(userIDs)
-	b.then(func() {
+	b.query("preferences", func(rows pgx.Rows) error {
+		found := make(map[string][]*inbox.Preference, len(userIDs))
+		err := scanPreferences(rows, found)
 		for _, u := range userIDs {
-			if s := settings(u); s.Preferences == nil {
-				s.Preferences = append([]*inbox.Preference{}, found[u]...)
-			}
+			settings(u).Preferences = append([]*inbox.Preference{}, found[u]...) // not nil: it was asked for
 		}
+		return err
+	}, preferencesSQL, userIDs)
+}
+
+// scanPreferences reads rows of preferencesSQL, by user, and closes them.
+func scanPreferences(rows pgx.Rows, found map[string][]*inbox.Preference) error {
+	var user string
+	var p inbox.Preference
+	_, err := pgx.ForEachRow(rows, []any{&user, &p.Category, &p.Channel, &p.Enabled}, func() error {
+		chosen := p
+		found[user] = append(found[user], &chosen)
+		return nil
 	})
+	return err
 }

@@ -137,6 +137,23 @@ func at(c inbox.Cursor) pgtype.Timestamptz {
 // id returns an id for a parameter.
 func id(u inbox.UUID) pgtype.UUID { return pgtype.UUID{Bytes: u, Valid: true} }
 
+// timestamp returns a time for a parameter, null for nil.
+func timestamp(t *time.Time) pgtype.Timestamptz {
+	if t == nil {
+		return pgtype.Timestamptz{}
+	}
+	return pgtype.Timestamptz{Time: *t, Valid: true}
+}
+
+// timeOf returns a time, nil for none.
+func timeOf(t pgtype.Timestamptz) *time.Time {
+	if !t.Valid {
+		return nil
+	}
+	at := t.Time
+	return &at
+}
+
 // keys splits positions into the two arrays that statements unnest.
 func keys(cursors []inbox.Cursor) ([]pgtype.Timestamptz, []pgtype.UUID) {
 	times := make([]pgtype.Timestamptz, len(cursors))
