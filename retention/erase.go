@@ -3,7 +3,6 @@ package retention
 import (
 	"context"
 	"errors"
-	"time"
 
 	"belfry/inbox"
 	"belfry/storage"
@@ -71,40 +70,25 @@ func (j *Janitor) erase(ctx context.Context, e *storage.Erasure) error {
 
 func (w *erasure) eraseParts(ctx context.Context) error {
 	for _, p := range storage.EraseParts() {
-		for {
-			began := time.Now()
+		err := inBatches(ctx, func() (bool, error) {
 			gone, isLast, err := w.cfg.Store.EraseSome(ctx, w.Erasure, p)
 			w.gone[p.Table] += gone
-			if err != nil {
-				return err
-			}
-			if isLast {
-				break
-			}
-			if err := pause(ctx, time.Since(began)); err != nil {
-				return err
-			}
+			return isLast, err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
 func (w *erasure) forgetActor(ctx context.Context) error {
-	for {
-		began := time.Now()
+	return inBatches(ctx, func() (bool, error) {
 		f, err := w.cfg.Store.ForgetActor(ctx, w.Erasure)
-		if err != nil {
-			return err
-		}
 		w.actors += f.Rows
 		w.changed(f.Users)
-		if f.IsLast {
-			return nil
-		}
-		if err := pause(ctx, time.Since(began)); err != nil {
-			return err
-		}
-	}
+		return f.IsLast, err
+	})
 }
 
 // finish removes what is left, and leaves a line in the log that names nobody.

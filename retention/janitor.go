@@ -106,6 +106,20 @@ func (j *Janitor) changed(userIDs []string) {
 	}
 }
 
+// inBatches takes steps until the last one, with pauses between them.
+func inBatches(ctx context.Context, step func() (isLast bool, err error)) error {
+	for {
+		began := time.Now()
+		isLast, err := step()
+		if err != nil || isLast {
+			return err
+		}
+		if err := pause(ctx, time.Since(began)); err != nil {
+			return err
+		}
+	}
+}
+
 // minPause is the shortest pause between two batches.
 const minPause = 4 * time.Millisecond
 

@@ -92,21 +92,15 @@ func (j *Janitor) carryOut(ctx context.Context, t task, remove bool) (Swept, err
 	began := time.Now()
 	s := Swept{Kind: t.kind, Before: t.before}
 	for _, p := range t.purges {
-		for {
-			batchBegan := time.Now()
+		err := inBatches(ctx, func() (bool, error) {
 			batch, err := p.Next(ctx, remove)
 			s.Rows += batch.Rows
 			s.Took = time.Since(began)
-			if err != nil {
-				return s, err
-			}
 			j.changed(batch.Users)
-			if batch.IsLast {
-				break
-			}
-			if err := pause(ctx, time.Since(batchBegan)); err != nil {
-				return s, err
-			}
+			return batch.IsLast, err
+		})
+		if err != nil {
+			return s, err
 		}
 	}
 	return s, nil
