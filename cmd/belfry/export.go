@@ -27,7 +27,7 @@ func runExport(ctx context.Context, env environment, args []string) error {
 	if len(rest) > 0 || *url == "" || !inbox.ValidUserID(*user) {
 		return fmt.Errorf("%w: belfry export --user ID [--out FILE], with --database-url", errUsage)
 	}
-	store, err := openStore(ctx, *url)
+	store, err := openStore(ctx, storage.Config{URL: *url, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
@@ -54,8 +54,8 @@ func runExport(ctx context.Context, env environment, args []string) error {
 }
 
 // openStore opens a database whose schema is up to date.
-func openStore(ctx context.Context, url string) (*storage.Store, error) {
-	store, err := storage.Open(ctx, storage.Config{URL: url, Logger: slog.New(slog.DiscardHandler)})
+func openStore(ctx context.Context, cfg storage.Config) (*storage.Store, error) {
+	store, err := storage.Open(ctx, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUsage, err)
 	}

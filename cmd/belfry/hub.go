@@ -14,13 +14,19 @@ func startHub(ctx context.Context, store *storage.Store, broker live.Broker, log
 	hub := live.NewHub(live.Config{
 		ReadBadges: store.Badges, ReadFeeds: resolvers.ReadFeedStates(store), Broker: broker, Logger: logger,
 	})
+	return hub, inBackground(ctx, hub.Run)
+}
+
+// inBackground runs something until the function that it returns is called, not until ctx ends: what a stop
+// unwinds has an order.
+func inBackground(ctx context.Context, run func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		hub.Run(ctx)
+		run(ctx)
 	}()
-	return hub, func() {
+	return func() {
 		cancel()
 		<-ended
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strconv"
 	"time"
@@ -40,7 +41,7 @@ func runImport(ctx context.Context, env environment, args []string) error {
 		defer file.Close()
 		in = file
 	}
-	store, err := openStore(ctx, *url)
+	store, err := openStore(ctx, storage.Config{URL: *url, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}

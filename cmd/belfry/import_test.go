@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
 
+	"belfry/storage"
 	"belfry/storage/storagetest"
 )
 
@@ -225,7 +227,7 @@ func TestExportIsInterrupted(t *testing.T) {
 	databaseURL := storagetest.URL(t)
 	text, _ := manyLines()
 	complete(t, nil, "import", writeLines(t, text), "--database-url", databaseURL).check(t, 0)
-	store, err := openStore(t.Context(), databaseURL)
+	store, err := openStore(t.Context(), storage.Config{URL: databaseURL, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -99,14 +99,5 @@ func (cfg pushConfig) startPush(ctx context.Context, f *flags, store *storage.St
 // runPush runs a worker until the function stop is called.
 func runPush(ctx context.Context, cfg push.Config) (wake, stop func()) {
 	w := push.NewWorker(cfg)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		w.Run(ctx)
-	}()
-	return w.Wake, func() {
-		cancel()
-		<-ended
-	}
+	return w.Wake, inBackground(ctx, w.Run)
 }

@@ -48,16 +48,7 @@ func checkTTL(ttl retention.TTL) error {
 // startJanitor starts what removes what is old. The function that it returns ends it.
 func startJanitor(ctx context.Context, cfg retention.Config) (*retention.Janitor, func()) {
 	j := retention.New(cfg)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		j.Run(ctx)
-	}()
-	return j, func() {
-		cancel()
-		<-ended
-	}
+	return j, inBackground(ctx, j.Run)
 }
 
 // errBusy is a sweep that is under way elsewhere.
@@ -86,14 +77,11 @@ func runPrune(ctx context.Context, env environment, args []string) error {
 	if err := errors.Join(err, checkTTL(ttl)); err != nil {
 		return err
 	}
-	store, err := storage.Open(ctx, storage.Config{URL: *url, ListenURL: *listenURL, Logger: logger})
+	store, err := openStore(ctx, storage.Config{URL: *url, ListenURL: *listenURL, Logger: logger})
 	if err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
-	}
-	defer store.Close()
-	if err := store.CheckSchema(ctx); err != nil {
 		return err
 	}
+	defer store.Close()
 	return prune(ctx, env.stdout, store, ttl, logger, *isDry)
 }
 
