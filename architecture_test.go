@@ -36,7 +36,8 @@ var mayImport = map[string][]string{
 		"belfry/devdb", "belfry/inbox", "belfry/storage",
 		"github.com/google/uuid", "github.com/jackc/pgx/v5/...",
 	},
-	"archive": {"belfry/inbox", "golang.org/x/text/unicode/norm"},
+	"normal":  {"golang.org/x/text/unicode/norm"},
+	"archive": {"belfry/inbox", "belfry/normal"},
 	"devdb":   {"belfry/inbox"},
 	"auth": {
 		"belfry/inbox",
@@ -55,9 +56,8 @@ var mayImport = map[string][]string{
 		"github.com/vektah/gqlparser/v2/...",
 	},
 	"resolvers": {
-		"belfry/graph", "belfry/inbox", "belfry/live", "belfry/scalar", "belfry/storage",
+		"belfry/graph", "belfry/inbox", "belfry/live", "belfry/normal", "belfry/scalar", "belfry/storage",
 		"github.com/99designs/gqlgen/...", "github.com/vektah/gqlparser/v2/...",
-		"golang.org/x/text/unicode/norm",
 	},
 	"web":     nil,
 	"bench":   {"..."},

@@ -1,11 +1,8 @@
 package archive
 
 import (
-	"strings"
-
-	"golang.org/x/text/unicode/norm"
-
 	"belfry/inbox"
+	"belfry/normal"
 )
 
 // scanAccount reads an account.
@@ -119,7 +116,7 @@ func scanItem(s *scanner) inbox.Record {
 		case "data":
 			r.Data = s.json()
 		case "tags":
-			s.array(func() { r.Tags = append(r.Tags, strings.TrimSpace(norm.NFC.String(s.string()))) })
+			s.array(func() { r.Tags = append(r.Tags, normal.Tag(s.string())) })
 		case "createdAt":
 			r.CreatedAt = s.instant()
 		default:

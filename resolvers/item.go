@@ -2,13 +2,12 @@ package resolvers
 
 import (
 	"context"
-	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
-	"golang.org/x/text/unicode/norm"
 
 	"belfry/graph"
 	"belfry/inbox"
+	"belfry/normal"
 	"belfry/storage"
 )
 
@@ -28,11 +27,11 @@ func (r userResolver) Items(
 		return nil, refuse(ctx, r.store, user.ID, name, err)
 	}
 	if tag != nil {
-		normal := normalTag(*tag)
-		if err := inbox.CheckTag(normal); err != nil {
+		normalised := normal.Tag(*tag)
+		if err := inbox.CheckTag(normalised); err != nil {
 			return nil, refuse(ctx, r.store, user.ID, name, err)
 		}
-		tag = &normal
+		tag = &normalised
 	}
 	found, err := load(ctx, r.store, user.ID, read[storage.Page[inbox.Item]]{
 		name: name,
@@ -46,10 +45,6 @@ func (r userResolver) Items(
 	edges, info := connect(found.Rows, found.Reach, newItemEdge)
 	return &graph.ItemConnection{Edges: edges, Nodes: found.Rows, PageInfo: info}, nil
 }
-
-// normalTag returns a tag as it is stored and compared: in NFC, so that what looks the same is the same, and
-// without white space around it. What is cut off NFC stays NFC.
-func normalTag(tag string) string { return strings.TrimSpace(norm.NFC.String(tag)) }
 
 func newItemEdge(i *inbox.Item) inbox.ItemEdge {
 	return inbox.ItemEdge{Edge: inbox.Edge[*inbox.Item]{Node: i}}
@@ -65,7 +60,7 @@ func (r mutationResolver) PutItem(ctx context.Context, input graph.PutItemInput)
 		Tags: make([]string, len(input.Tags)), CreatedAt: input.CreatedAt,
 	}
 	for i, tag := range input.Tags {
-		in.Tags[i] = normalTag(tag)
+		in.Tags[i] = normal.Tag(tag)
 	}
 	if userErrors := in.Check(now()); len(userErrors) > 0 {
 		return &graph.PutItemPayload{UserErrors: userErrors}, nil
