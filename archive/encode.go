@@ -52,7 +52,7 @@ type instant time.Time
 
 // MarshalJSON implements json.Marshaler.
 func (t instant) MarshalJSON() ([]byte, error) {
-	return time.Time(t).UTC().AppendFormat(nil, `"`+inbox.TimeLayout+`"`), nil
+	return append(inbox.AppendTime([]byte{'"'}, time.Time(t)), '"'), nil
 }
 
 func optionalInstant(t *time.Time) *instant { return (*instant)(t) }

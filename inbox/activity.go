@@ -85,7 +85,7 @@ func (in *ActivityInput) Key() *string {
 	if in.IdempotencyKey == nil {
 		return nil
 	}
-	key := "activity:" + hashedKey(*in.IdempotencyKey)
+	key := activityKeys + hashedKey(*in.IdempotencyKey)
 	return &key
 }
 

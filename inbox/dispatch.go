@@ -118,7 +118,7 @@ func (e *Event) KeyPrefix() string {
 	} else if e.IdempotencyKey != nil {
 		run = hashedKey(*e.IdempotencyKey)
 	}
-	return "notification:" + run + ":" + escapeColon.Replace(e.Kind) + ":"
+	return notificationKeys + run + ":" + escapeColon.Replace(e.Kind) + ":"
 }
 
 // hashedKey returns a caller's own key as it is stored: its SHA-256 in hex.

@@ -3,7 +3,6 @@ package http
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"io"
 	"mime"
 	"net/http"
@@ -80,13 +79,9 @@ func readObject(name, text string) (map[string]any, error) {
 	if text == "" {
 		return map[string]any{}, nil
 	}
-	dec := json.NewDecoder(strings.NewReader(text))
-	dec.UseNumber()
+	value := []byte(strings.TrimLeft(text, jsonSpace))
 	var object map[string]any
-	if err := dec.Decode(&object); err != nil {
-		return nil, wrongKind("a JSON object", name)
-	}
-	if !isAtEnd(dec) {
+	if !json.Valid(value) || decode(value, &object) != nil {
 		return nil, wrongKind("a JSON object", name)
 	}
 	return object, nil
@@ -198,12 +193,6 @@ func isParameter(name string) bool {
 		return true
 	}
 	return false
-}
-
-// isAtEnd reports whether nothing but white space is left.
-func isAtEnd(dec *json.Decoder) bool {
-	_, err := dec.Token()
-	return errors.Is(err, io.EOF)
 }
 
 func notJSON() error { return refuse(http.StatusBadRequest, "the request body is not JSON") }
